@@ -1,8 +1,8 @@
-// Counts the cache lines and the pages, of code and of data, that a process touches from one fire
-// of the bench to the next: what a fire after some milliseconds of idleness has to fetch. Reads
-// what valgrind's lackey writes with --trace-mem=yes; a fire is an execution of the instruction at
-// the address given. Prints the medians of each block of fires: what sets a block up executes far
-// more than a fire.
+// Counts the cache lines and the pages, of code and of data, that a process touches between one
+// fire of the bench and the next: the memory that a fire after some milliseconds of idleness has to
+// fetch. Reads the output of valgrind's lackey with --trace-mem=yes. A fire is an execution of the
+// instruction at the given address. Prints the medians of each block of fires. A new block begins
+// where far more instructions than a fire needs were executed, because a block is being set up.
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 enum { LINE_SHIFT = 6, PAGE_SHIFT = 12, BUCKETS = 1 << 20 };
 enum { MOST_FIRES = 100000, SETUP_INSTRUCTIONS = 200000 };
 
-// Of each block of memory, a line or a page, in which fire it was touched last.
+// For each block of memory, a line or a page: the number of the fire that touched it last.
 struct set {
     int shift;
     uint64_t blocks[BUCKETS];
@@ -62,7 +62,7 @@ static void print_block(void) {
            median(pages_of_data, count));
 }
 
-// `executed` instructions since the fire before.
+// Records a fire; `executed` is the number of instructions since the previous fire.
 static void note_fire(size_t executed) {
     if (executed > SETUP_INSTRUCTIONS) {
         print_block();

@@ -1,8 +1,8 @@
-// What the spin window is built on, measured on this machine: how far a wake latency follows from
-// the ones before, from where it ran and from the load, what a prediction is worth, and what a
-// second wake is. Linked with the library's own spin window. Writes CSV, each line beginning with
-// NAME; the latencies themselves go to FILE, from where another build of the spin window replays
-// them.
+// Measures on this machine the assumptions behind the spin window: how well a wake latency can be
+// predicted from the previous ones, from the processor and its idle state, and from the load; how
+// much the prediction gains; and what a second wake gains and costs. Linked with the library's own
+// spin window. Writes CSV, each line beginning with NAME. The latencies are written to FILE, from
+// which another build of the spin window can replay them.
 //   wake_latencies NAME RATE FIRES FILE
 //   wake_latencies NAME RATE replay FILE
 #include <inttypes.h>
@@ -38,7 +38,7 @@ static int64_t cpu_ns(void) {
 
 static int64_t now_ns(void) { return hrt_clock_now_ns(HRT_CLOCK_MONOTONIC); }
 
-// Gives how late it is then.
+// Sleeps until the instant. Returns how late the thread woke.
 static int64_t sleep_until(int64_t instant_ns) {
     struct timespec instant = hrt_timespec_from_ns(instant_ns);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &instant, NULL) != 0) continue;
@@ -65,7 +65,7 @@ static void percentiles(double rate, const int64_t *latencies, size_t count) {
     free(sorted);
 }
 
-// Of latencies up to 300 us: a stall would be all that there is to see.
+// Latencies above 300 us count as 300 us: otherwise a single stall would dominate the result.
 static void correlation(double rate, const int64_t *latencies, size_t count, size_t lag) {
     double mean = 0, square = 0, product = 0;
     for (size_t i = 0; i < count; i++) mean += fmin((double)latencies[i], 300e3) / (double)count;
@@ -79,8 +79,8 @@ static void correlation(double rate, const int64_t *latencies, size_t count, siz
     print(rate, what, product / square, "");
 }
 
-// How much of the variance is between groups of sleeps of which the same was known before: 0 says
-// nothing about the latency, 1 everything.
+// Prints the share of the variance that lies between groups of sleeps for which the same was known
+// before: 0 % means that the group says nothing about the latency, 100 % that it determines it.
 static void explained(double rate, const struct sleep *sleeps, size_t count, const char *by,
                       unsigned (*group_of)(const struct sleep *)) {
     double sum[GROUPS] = {0}, squares = 0, total = 0, between = 0;
@@ -110,8 +110,8 @@ static unsigned running_of(const struct sleep *sleep) {
     return sleep->running < GROUPS ? sleep->running : GROUPS - 1;
 }
 
-// How often the processor has been in each of its idle states, of
-// /sys/devices/system/cpu/cpu*/cpuidle; 0 for a state that it lacks.
+// Reads how often the processor has entered each of its idle states, from
+// /sys/devices/system/cpu/cpu*/cpuidle; 0 for a state that the processor lacks.
 static void read_idle_states(unsigned processor, uint64_t usage[STATES]) {
     for (int state = 0; state < STATES; state++) {
         char path[96];
@@ -125,7 +125,7 @@ static void read_idle_states(unsigned processor, uint64_t usage[STATES]) {
     }
 }
 
-// The state that it was in most often between the two.
+// Returns the state that was entered most often between the two readings.
 static unsigned most_used(const uint64_t before[STATES], const uint64_t after[STATES]) {
     unsigned most = 0;
     for (unsigned state = 1; state < STATES; state++)
@@ -133,7 +133,7 @@ static unsigned most_used(const uint64_t before[STATES], const uint64_t after[ST
     return most;
 }
 
-// Of loadavg(5): how many threads run or could run, this one included.
+// Returns the number of threads that run or could run, this one included, from loadavg(5).
 static unsigned running_threads(void) {
     unsigned running = 0;
     FILE *file = fopen("/proc/loadavg", "r");
@@ -143,7 +143,7 @@ static unsigned running_threads(void) {
     return running;
 }
 
-// Sleeps, and what was known before each.
+// Sleeps `count` times, and records what was known before each sleep.
 static void sleep_often(double rate, struct sleep *sleeps, size_t count) {
     int64_t step_ns = (int64_t)(1e9 / rate), deadline_ns = now_ns() + step_ns;
     unsigned idle_state = 0;
@@ -161,7 +161,8 @@ static void sleep_often(double rate, struct sleep *sleeps, size_t count) {
     }
 }
 
-// The library's windows for these latencies, and the rival: a quantile of the last hundred.
+// Applies the library's spin windows to these latencies, and as a rival a quantile of the last
+// hundred latencies.
 static void replay(double rate, const int64_t *latencies, size_t count, bool is_library) {
     int64_t sleep_ns = (int64_t)(1e9 / rate);
     hrt_spin_budget budget;
@@ -185,7 +186,7 @@ static void replay(double rate, const int64_t *latencies, size_t count, bool is_
     snprintf(what, sizeof what, "%s: spun", which);
     print(rate, what, spun / replayed / 1000, "us");
     if (!is_library) return;
-    // The largest that spins no more, so that the shares can be compared.
+    // The largest quantile that spins no longer than the library, so that the exact shares compare.
     for (int quantile = KEPT - 1; quantile > 0; quantile--) {
         rival_exact = rival_spun = 0;
         for (size_t i = KEPT; i < count; i++) {
@@ -203,10 +204,10 @@ static void replay(double rate, const int64_t *latencies, size_t count, bool is_
 }
 
 struct mode {
-    int64_t first_us, second_us;  // before the deadline; no first wake: 0
+    int64_t first_us, second_us;  // before the deadline; first_us is 0 if there is no first wake
 };
 
-// One wake and two, interleaved.
+// Measures fires with one wake and with two wakes, interleaved.
 static void wakes(double rate, size_t count) {
     static const struct mode modes[MODES] = {{0, 0},    {0, 120},  {0, 160}, {0, 200},
                                              {300, 40}, {300, 60}, {300, 80}};

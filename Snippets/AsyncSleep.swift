@@ -1,4 +1,4 @@
-// Sleep until an instant, in async code, and see how late the task went on.
+// Async code that sleeps until an instant, and prints how late the task resumed.
 import HRTimer
 
 let clock = MonotonicClock()

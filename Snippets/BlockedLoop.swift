@@ -1,4 +1,4 @@
-// A loop that a handler blocks for several periods: one call prepares for all of them and knows how many there were.
+// A handler blocks the loop for several periods: when each policy calls next, and how many missed ticks it reports.
 import Glibc
 import HRTimer
 

@@ -1,4 +1,4 @@
-// A carousel that turns its pages, rests while the user drags, and goes on 200 ms after.
+// A carousel that turns its pages, pauses while the user drags, and resumes 200 ms later.
 import HRTimer
 
 let loop = TimerLoop.main
@@ -6,7 +6,7 @@ let start = loop.now
 let carousel = AutoAdvance(every: .milliseconds(100), resumingAfter: .milliseconds(200), loop: loop) {
     print("next page at", start.duration(to: loop.now))
 }
-// What a view does on mouse-down: it runs the loop in the tracking mode until mouse-up.
+// As a view does on mouse-down: runs the loop in the tracking mode until mouse-up.
 loop.perform(afterDelay: .milliseconds(250)) {
     print("drag begins")
     loop.run(mode: .tracking, for: 0.5)

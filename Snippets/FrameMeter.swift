@@ -1,4 +1,4 @@
-// Frames a second on the display that was found, as a label shows them: for three seconds.
+// Shows the frames per second on the display that was found, as a label would, for three seconds.
 import HRTimer
 
 let loop = TimerLoop.main

@@ -1,4 +1,4 @@
-// A game's world in steps of a fixed length, drawn once a refresh at whatever instant between two steps that is.
+// A game that advances its world in fixed steps, and draws it once per refresh, interpolated between two steps.
 import HRTimer
 
 struct Ball {
@@ -13,14 +13,14 @@ struct Ball {
 }
 
 final class Game: @unchecked Sendable {
-    // Sendable: on the loop's thread alone.
+    // Sendable: used only on the loop's thread.
     private let step = Duration.milliseconds(8)
     private var behind = Duration.zero
     private var (before, ball) = (Ball(), Ball())
     private(set) var (steps, frames) = (0, 0)
 
     func frame(_ link: DisplayLink) {
-        // After a long break, as in a debugger, no more than ten frames are prepared for.
+        // After a long break, for example in a debugger, catches up on at most ten frames.
         behind += min(link.delta, link.duration * 10)
         while behind >= step {
             before = ball

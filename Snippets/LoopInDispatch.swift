@@ -1,4 +1,4 @@
-// A loop inside Dispatch: its handlers run on a serial queue, whichever thread that has.
+// A loop inside Dispatch: its handlers run on a serial queue, on whatever thread Dispatch gives the queue.
 import Dispatch
 import HRTimer
 

@@ -1,5 +1,5 @@
-// A loop inside a program that waits by itself: one descriptor to watch, one call when it is readable. With poll(2);
-// Examples/LoopInEpoll does the same with epoll(7).
+// A loop inside a program that has its own wait, here poll(2): it watches one descriptor, and makes one call when that is
+// readable. Examples/LoopInEpoll does the same with epoll(7).
 import Glibc
 import HRTimer
 
@@ -10,9 +10,9 @@ let timer = LoopTimer(timeInterval: .milliseconds(10), repeats: true) { timer in
     if timer.fireInstant >= end { timer.invalidate() }
 }
 loop.add(timer, forMode: .default)
-loop.process()  // once, to begin
+loop.process()  // once at the start
 
-// Other descriptors of the program would stand here too.
+// Other descriptors of the program would be listed here too.
 var watched = [pollfd(fd: try loop.hostDescriptor(), events: Int16(POLLIN), revents: 0)]
 while timer.isValid {
     if poll(&watched, nfds_t(watched.count), -1) > 0, watched[0].revents != 0 { loop.process() }

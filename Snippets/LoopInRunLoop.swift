@@ -1,5 +1,5 @@
-// Loops inside Foundation's RunLoop, which on Linux watches no descriptor for anyone but Dispatch. The main thread's by the main
-// queue, which RunLoop.main serves; another thread's by a source of its run loop.
+// Loops inside Foundation's RunLoop, which on Linux watches descriptors only for Dispatch. The main thread's loop is served by
+// the main queue, which RunLoop.main serves; another thread's loop by a source of its run loop.
 import Foundation
 import HRTimer
 

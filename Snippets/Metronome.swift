@@ -1,4 +1,4 @@
-// A beat that gets faster in its midst: what is left of the present interval is left of the new one, in proportion.
+// A beat that gets faster halfway: the remainder of the present interval scales in proportion to the new interval.
 import HRTimer
 
 let beats = MonotonicClock(precision: .precise).ticks(every: .milliseconds(120))

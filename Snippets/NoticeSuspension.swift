@@ -1,4 +1,4 @@
-// Learn that the process was away, for how long and why. Here a shell stops it for a second; Ctrl-Z and fg do as well.
+// Notices that the process was away, for how long and why. Here a shell stops it for a second, as Ctrl-Z and fg would.
 import Foundation
 import HRTimer
 
@@ -6,7 +6,7 @@ let monitor = try SuspensionMonitor(loop: .main, threshold: .milliseconds(200)) 
     print("away for \(absence.duration) or up to \(absence.uncertainty) more:", absence.cause)
     TimerLoop.main.stop()
 }
-// Ticks that were missed meanwhile are merged into one call; for a suspended system too, because of makeUp.
+// Ticks that were missed meanwhile are merged into one call; because of makeUp also those of a suspended system.
 let timer = LoopTimer(timeInterval: .milliseconds(100), repeats: true, policy: .merge) { timer in
     if timer.missedTicks > 0 { print("missed ticks:", timer.missedTicks) }
 }

@@ -1,7 +1,7 @@
-// One write for many changes, and a progress bar that is drawn ten times a second at most.
+// One write for many changes, and a progress value that is shown at most ten times a second.
 import HRTimer
 
-// Callbacks: send() as often as one likes.
+// With callbacks: send() may be called as often as you like.
 let (saved, save) = AsyncStream.makeStream(of: String.self)
 let writes = Debouncer<String>(for: .milliseconds(20)) { text in
     save.yield(text)
@@ -10,7 +10,7 @@ let writes = Debouncer<String>(for: .milliseconds(20)) { text in
 for length in 1...5 { writes.send(String("hello".prefix(length))) }
 for await text in saved { print("saved once: \(text)") }
 
-// The same for sequences: the first element at once, and then the latest one of each period, the last one too.
+// With sequences: the first element at once, then the latest element of each period, including the last one.
 let (progress, advance) = AsyncStream.makeStream(of: Int.self)
 for percent in 0...100 { advance.yield(percent) }
 advance.finish()

@@ -1,4 +1,4 @@
-// Timers that accompany work and are none: the loop ends with the work, and needs no stop().
+// A timer that only accompanies the work, and does not keep the loop running: the loop ends with the work, without stop().
 import HRTimer
 
 let loop = TimerLoop()
@@ -7,4 +7,4 @@ heartbeat.keepsLoopRunning = false
 loop.add(heartbeat, forMode: .common)
 
 loop.add(LoopTimer(timeInterval: .milliseconds(12), repeats: false) { _ in print("done") }, forMode: .default)
-print(loop.run())  // finished, though the heartbeat is there still
+print(loop.run())  // finished, although the heartbeat is still in the loop

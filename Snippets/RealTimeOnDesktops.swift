@@ -1,4 +1,4 @@
-// A real-time class for an audio program: by the process's own rights, or granted by RealtimeKit or the portal.
+// A real-time scheduling class for an audio program, by the process's own rights or granted by RealtimeKit or the portal.
 import HRTimer
 
 var configuration = TimerEngine.Configuration(name: "audio")

@@ -1,4 +1,4 @@
-// A handler every millisecond on the engine's own thread, with the count of missed ticks; like GCD's timer source.
+// A handler every millisecond on the engine's own thread, with the number of ticks since its last call, like GCD's timer source.
 import Dispatch
 import HRTimer
 

@@ -1,11 +1,11 @@
-// A request that is tried again, with waits that grow and differ from client to client, for half a minute at most.
+// A request that is retried for at most half a minute, with waits that grow and differ between clients.
 import HRTimer
 import HRTimerTesting
 
 #if compiler(>=6.2)
 struct Unavailable: Error {}
 
-// In virtual time, which does not wait.
+// In virtual time, so that nothing really waits.
 try await withManualTime(seed: 1) { time in
     let retry = Retry(.exponential(initial: .milliseconds(100), jitter: .full), attempts: 5, within: .seconds(30))
     let start = time.now
@@ -16,7 +16,7 @@ try await withManualTime(seed: 1) { time in
         if attempts < 4 { throw Unavailable() }
         return "answered"
     } decide: { error, attempt in
-        // What a server's Retry-After demands is waited for in any case.
+        // The wait that a server demands by Retry-After is kept in any case.
         attempt == 1 ? .retryAfter(.seconds(2)) : error is Unavailable ? .retry : .fail
     }
     print(answer)

@@ -1,8 +1,8 @@
-// A thousand timers of one period that do not fall together. In virtual time, so that a minute takes none.
+// A thousand timers of one period that do not all fire at once. In virtual time, so that nothing really waits.
 import HRTimer
 import HRTimerTesting
 
-/// How many of the timers are called in the busiest tenth of a second.
+/// Returns how many timers are called in the busiest tenth of a second.
 func busiest(jitter: Jitter? = nil, phase: TimerPhase = .given) throws -> Int {
     let time = ManualTime()
     let engine = try TimerEngine(.init(time: time.base))
@@ -16,7 +16,7 @@ func busiest(jitter: Jitter? = nil, phase: TimerPhase = .given) throws -> Int {
     return calls.most
 }
 
-/// On virtual time handlers run on the thread that moves the clock.
+/// Unchecked, because on virtual time handlers run on the thread that advances the clock.
 final class CallCounts: @unchecked Sendable {
     private var counts: [Int64: Int] = [:]
     func count(_ tenth: Int64) { counts[tenth, default: 0] += 1 }

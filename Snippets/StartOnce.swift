@@ -1,4 +1,4 @@
-// A start button that is pressed three times starts one timer, and one stop ends it.
+// A start button that is pressed three times starts only one timer, which one stop ends.
 import HRTimer
 
 let stopwatch = ExclusiveTimer(interval: .milliseconds(100), loop: .main) { _ in print("tick") }

@@ -1,4 +1,4 @@
-// Save before Ctrl-Z stops the process, in 2 s at most, and go on with fg. Here a shell presses the keys.
+// Saves before Ctrl-Z stops the process, in at most 2 s, and continues after fg. Here a shell sends the signals of both.
 import Foundation
 import HRTimer
 

@@ -1,4 +1,4 @@
-// A progress bar in a terminal. The work tells its progress as often as it likes; the bar is drawn once a frame.
+// A progress bar in a terminal. The work reports its progress as often as it likes; the bar is drawn once per frame.
 import HRTimer
 
 let loop = TimerLoop.main

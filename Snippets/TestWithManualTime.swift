@@ -1,4 +1,4 @@
-// An hour of timers without waiting: what a test does.
+// An hour of timers without waiting, as in a test.
 import HRTimer
 import HRTimerTesting
 

@@ -1,22 +1,22 @@
-// Four ways to wait no longer than that.
+// Four ways to limit how long something may take.
 import HRTimer
 
 #if compiler(>=6.2)
-// The operation is cancelled at the deadline, and its own result or error comes back.
+// Cancels the operation at the deadline, and returns or throws the operation's own result or error.
 let wasCancelled = await withDeadline(.now + .milliseconds(20), clock: .monotonic) {
     try? await Task.sleep(for: .seconds(60))
     return Task.isCancelled
 }
 print("cancelled at the deadline: \(wasCancelled)")
 
-// The same, told by the error.
+// Cancels the operation likewise, and throws TimedOut.
 do {
     try await withTimeout(.milliseconds(20)) { try await Task.sleep(for: .seconds(60)) }
 } catch let error as TimedOut {
     print("timed out after \(error.timeout)")
 }
 
-// Work that heeds no cancellation: it is left behind, and what it gives later goes to the handler.
+// For work that ignores cancellation: it goes on, and its late result is passed to the handler.
 let (lateResults, late) = AsyncStream.makeStream(of: Int.self)
 do {
     let stubborn: Int = try await withUnstructuredTimeout(.milliseconds(20)) {
@@ -34,7 +34,7 @@ do {
 for await value in lateResults { print("came too late: \(value)") }
 #endif
 
-// For a connection, moved on with every request.
+// For a connection: each request moves the deadline.
 let (closed, close) = AsyncStream.makeStream(of: Void.self)
 let idle = IdleTimeout(.milliseconds(20)) { close.finish() }
 for _ in 0..<1000 { idle.touch() }

@@ -1,4 +1,4 @@
-// A day of sleeping tasks without waiting for it, in the same order each time: what a test does.
+// A day of sleeping tasks without waiting, in the same order each time, as in a test.
 import HRTimer
 import HRTimerTesting
 

@@ -1,5 +1,5 @@
-// A boot-time timer that wakes a suspended machine, where the process may (CAP_WAKE_ALARM); elsewhere it fires when the machine runs
-// again, and the engine says so.
+// A boot-time timer that wakes a suspended machine if the process may do that (CAP_WAKE_ALARM). Otherwise it fires when the
+// machine runs again, and the engine reports that.
 import HRTimer
 
 var configuration = TimerEngine.Configuration(name: "alarms")

@@ -1,4 +1,4 @@
-// Why a timer was late: another one's handler took its time. The report says which, and how long; a flight recorder has it all.
+// Why a timer was late: another timer's handler took its time. The report says which, and how long; a flight recorder has it all.
 import HRTimer
 
 let loop = TimerLoop.main

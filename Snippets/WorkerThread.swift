@@ -1,4 +1,4 @@
-// A thread that lives as long as its timers: the last one that is invalidated ends it.
+// A thread that lives as long as its timers: it ends when the last timer is invalidated.
 import HRTimer
 
 let end = MonotonicInstant.now.advanced(by: .milliseconds(250))

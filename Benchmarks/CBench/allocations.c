@@ -1,8 +1,8 @@
-// Counts the allocations of each thread: malloc(3) and its kin, in place of glibc's own, to which
-// they go on. What they give is glibc's and is freed by glibc. An executable's symbols come before
+// Counts the allocations of each thread: replaces malloc(3) and its kin with functions that call
+// glibc's own. Their memory is glibc's, and glibc frees it. An executable's symbols come before
 // those of its libraries (ld.so(8)), so that the Swift runtime's allocations count too; glibc
-// supports it ("Replacing malloc" in its manual). Sanitizers replace them themselves: there nothing
-// is counted.
+// supports this ("Replacing malloc" in its manual). Sanitizers replace malloc themselves: with them
+// nothing is counted.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *old, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 
-// Initial-exec, as it is in the executable itself: reading it never allocates.
+// Initial-exec, because it is in the executable itself: reading it never allocates.
 static __thread uint64_t allocations;
 
 void *malloc(size_t bytes) {

@@ -1,4 +1,4 @@
-// Crowds of timers as a C program would have them, on the calling thread.
+// Crowds of timers as a C program would implement them, on the calling thread.
 #include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "cbench_tally.h"
 
-// What libevent's callback is given.
+// The argument of libevent's callback.
 struct event_pair {
     struct event *event;
     cbench_member *member;
@@ -20,10 +20,10 @@ struct cbench_crowd {
     size_t count;
     void (*run)(struct cbench_crowd *crowd, int64_t until_ns);
     void (*destroy)(struct cbench_crowd *crowd);
-    // Of timerfd.
+    // For timerfd.
     int epoll_fd;
     int *descriptors;
-    // Of libevent.
+    // For libevent.
     struct event_base *base;
     struct event_pair *events;
     struct event *end;
@@ -51,7 +51,7 @@ static cbench_crowd *failed(cbench_crowd *crowd, int error) {
     return NULL;
 }
 
-// A timerfd each.
+// One timerfd for each timer.
 
 static void destroy_timerfds(cbench_crowd *crowd) {
     for (size_t i = 0; crowd->descriptors != NULL && i < crowd->count; i++) {
@@ -78,7 +78,7 @@ static void run_timerfds(cbench_crowd *crowd, int64_t until_ns) {
     }
 }
 
-// As many descriptors as the process may have at most.
+// Raises the limit of open descriptors to the most that the process may have.
 static void allow_descriptors(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

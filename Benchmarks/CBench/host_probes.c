@@ -42,7 +42,8 @@ int cbench_probe_epoll_pwait2(void) {
     return status;
 }
 
-// With arguments that no kernel takes: EFAULT or EINVAL comes from one that knows the call.
+// Calls with arguments that no kernel accepts: EFAULT or EINVAL means that the kernel knows the
+// call.
 static int is_known(long number, long first, long second) {
     if (syscall(number, first, second, 0, 0, 0) >= 0) return 0;
     return errno == EFAULT || errno == EINVAL ? 0 : -errno;
@@ -87,7 +88,7 @@ const char *cbench_libevent_version(void) { return event_get_version(); }
 const char *cbench_libevent_method(void) {
     struct event_base *base = event_base_new();
     if (base == NULL) return NULL;
-    // A name of static storage, which outlives the base (event.c, eventops).
+    // The name has static storage and outlives the base (event.c, eventops).
     const char *method = event_base_get_method(base);
     event_base_free(base);
     return method;

@@ -1,4 +1,4 @@
-// The least that a fire can cost, and the least that one on another thread can be late.
+// The least that a fire can cost, and the least lateness of a fire on another thread.
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -10,8 +10,7 @@
 
 #include "cbench_kernel.h"
 
-// Deadlines that are missed are fired late, one after the other: there is nothing here that would
-// leave them out.
+// Missed deadlines are fired late, one after the other: this loop has no code to skip them.
 int cbench_bare_loop(cbench_block *block) {
     size_t settling = block->settling, fires = block->capacity;
     for (size_t fire = 0; fire < settling + fires; fire++) {
@@ -44,7 +43,7 @@ int cbench_bare_loop(cbench_block *block) {
 struct hop {
     cbench_block *block;
     _Atomic uint32_t fires;  // deadlines that have come
-    bool is_over;            // read after a look at the former
+    bool is_over;            // read after a look at `fires`
     int status;
 };
 
@@ -81,8 +80,8 @@ int cbench_hop(cbench_block *block) {
         }
         seen = fires;
         int64_t woke_ns = cbench_now_ns();
-        // Where the hop before took more than an interval, this thread has left out more deadlines
-        // than the other one: it is woken for one that has no fire any more.
+        // If the previous hop took more than an interval, this thread has skipped more deadlines
+        // than the other one: it is woken for a deadline that no longer needs a fire.
         if (woke_ns >= block->next_deadline_ns) has_more = cbench_block_fire(block, woke_ns);
     }
     __atomic_store_n(&hop.is_over, true, __ATOMIC_RELEASE);

@@ -19,8 +19,8 @@ static void request_stop(int signal) {
 }
 
 int cbench_stop_on_interrupt(void) {
-    // SA_RESTART: the rivals' own waits should not see the signal. SA_RESETHAND: the second one
-    // takes its default course.
+    // SA_RESTART: the rivals' own waits should not see the signal. SA_RESETHAND: the second signal
+    // has its default effect.
     struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART | SA_RESETHAND};
     return sigaction(SIGINT, &action, NULL) == 0 ? 0 : -errno;
 }
@@ -77,11 +77,11 @@ int cbench_event_file(void) {
     return descriptor < 0 ? -errno : descriptor;
 }
 
-// True if the block is to end with it.
+// Reports a late fire. Returns true if the block must end with it.
 static bool tell_spike(cbench_block *block) {
     block->spikes++;
     if (block->spike_fd < 0) return true;
-    // The number of the fire: who reads it looks the fire up.
+    // Adds 1 to the eventfd's count of spikes.
     uint64_t spike = 1;
     ssize_t ignored = write(block->spike_fd, &spike, sizeof spike);
     (void)ignored;

@@ -1,5 +1,5 @@
-// Locks, semaphores and message queues of the C library: nobody signals, posts or sends, so that
-// each wait ends by its deadline.
+// Locks, semaphores and message queues of the C library. Nothing signals, posts or sends, so that
+// each wait ends at its deadline.
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
@@ -17,7 +17,8 @@ struct condition {
     pthread_cond_t changed;
 };
 
-// 0 stands for a condition that was signalled for no reason (pthread_cond_wait(3)).
+// Returns the status of a condition wait. An `error` of 0 is a spurious wakeup
+// (pthread_cond_wait(3)).
 static int status_of(int error) { return error == ETIMEDOUT ? 0 : error == 0 ? -EINTR : -error; }
 
 static int wait_by_monotonic_clock(void *context, int64_t deadline_ns) {
@@ -74,8 +75,8 @@ int cbench_sem_clockwait(cbench_block *block) {
 
 int cbench_sem_timedwait(cbench_block *block) { return with_semaphore(block, take_by_wall_clock); }
 
-// By number: older C libraries have these in a library of their own. The kernel's names have no
-// slash.
+// Called by number: older C libraries have these functions in a separate library. The kernel's
+// names have no slash.
 static int receive(void *context, int64_t deadline_ns) {
     struct timespec deadline = hrt_timespec_from_ns(cbench_wall_deadline_ns(deadline_ns));
     char message[8];

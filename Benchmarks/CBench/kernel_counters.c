@@ -1,5 +1,5 @@
-// The processor's own counters. Where there are none, as in most virtual machines, or where they
-// are not for everyone (kernel.perf_event_paranoid), the bench goes without.
+// The processor's own counters. The bench works without them where there are none, as in most
+// virtual machines, or where not everyone may use them (kernel.perf_event_paranoid).
 #include <dirent.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static int counter(uint64_t event, pid_t thread) {
 
 cbench_counters cbench_counters_open(void) {
     cbench_counters counters = cbench_no_counters();
-    // The first answer is everybody's: most machines have none.
+    // One probe decides for all counters: most machines have none.
     int probe = counter(events[0], 0);
     if (probe < 0) return counters;
     close(probe);
@@ -67,7 +67,7 @@ int64_t cbench_counter_value(cbench_counters counters, size_t counter) {
     for (size_t thread = 0; thread < counters.threads; thread++) {
         int64_t value;
         int file = counters.files[thread][counter];
-        // A thread that has ended is no reason to know nothing of the others.
+        // A thread that has ended does not invalidate the counts of the others.
         if (file >= 0 && read(file, &value, sizeof value) == (ssize_t)sizeof value) sum += value;
     }
     return sum > 0 ? sum : -1;

@@ -6,7 +6,7 @@
 
 #include "cbench_waits.h"
 
-// The C library's headers have it since glibc 2.41, under the same name.
+// The C library's headers have this struct since glibc 2.41, as sched_attr.
 struct deadline_attributes {
     uint32_t size;
     uint32_t sched_policy;
@@ -21,7 +21,7 @@ struct deadline_attributes {
 enum { POLICY_OTHER = 0, POLICY_DEADLINE = 6, LEAST_RUNTIME_NS = 20000 };
 
 static int set_class(uint32_t policy, int64_t period_ns) {
-    // A tenth of a processor, which leaves room for others in what the kernel admits.
+    // A tenth of a processor, which leaves room for others within what the kernel admits.
     int64_t runtime_ns = period_ns / 10 > LEAST_RUNTIME_NS ? period_ns / 10 : LEAST_RUNTIME_NS;
     struct deadline_attributes attributes = {.size = sizeof attributes, .sched_policy = policy};
     if (policy == POLICY_DEADLINE) {
@@ -32,15 +32,15 @@ static int set_class(uint32_t policy, int64_t period_ns) {
 }
 
 int cbench_sched_deadline(cbench_block *block) {
-    // The first period begins within the call; the deadline is its end.
+    // The first period begins within the call; its end is the first deadline.
     int64_t start_ns = cbench_now_ns();
     int status = set_class(POLICY_DEADLINE, block->interval_ns);
     if (status != 0) return status;
     cbench_block_begin(block, start_ns + block->interval_ns, block->interval_ns);
     int64_t woke_ns;
     do {
-        // Gives up what is left of the runtime, until the next period (sched_yield(2)). When it is
-        // just being filled up, the call returns at once, and is made again.
+        // Gives up the rest of the runtime, until the next period (sched_yield(2)). If the runtime
+        // is being replenished at that moment, the call returns at once and is repeated.
         do {
             sched_yield();
             woke_ns = cbench_now_ns();

@@ -1,10 +1,10 @@
-// What programs do by hand: sleep until some time before the deadline, and spin the rest.
+// What programs often do themselves: sleep until some time before the deadline, and spin the rest.
 #include <errno.h>
 #include <sched.h>
 
 #include "cbench_kernel.h"
 
-// 0 or a negative errno. Interrupted, it sleeps on.
+// Returns 0 or a negative errno. Continues to sleep after an interruption.
 static int sleep_until(int64_t wake_ns) {
     struct timespec wake = hrt_timespec_from_ns(wake_ns);
     int error;
@@ -40,9 +40,9 @@ static void pause_processor(void) {
 #endif
 }
 
-// As SDL_DelayPrecise of SDL 3 has it: naps of 1 ms as long as the longest one so far would end in
-// time, one more for what is left of that, and a spin. How far naps overslept is learned in each
-// call.
+// Like SDL_DelayPrecise of SDL 3: naps of 1 ms as long as the longest one so far would end in time,
+// then one nap for the rest less the time by which naps overslept, and a spin. Each call learns
+// anew how far naps oversleep.
 int cbench_sdl_delay_precise(cbench_block *block) {
     enum { NAP_NS = 1000000 };
     int64_t now_ns;
@@ -70,8 +70,8 @@ int cbench_sdl_delay_precise(cbench_block *block) {
     return 0;
 }
 
-// As the crate spin_sleep has it outside of Windows: a sleep until 125 us before, and for the rest
-// a spin that yields.
+// Like the crate spin_sleep outside of Windows: sleeps until 125 us before the deadline, and spins
+// the rest with yields.
 int cbench_spin_sleep(cbench_block *block) {
     enum { ACCURACY_NS = 125000 };
     int64_t now_ns;

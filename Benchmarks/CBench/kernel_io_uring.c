@@ -1,4 +1,4 @@
-// io_uring without its library: one ring with room for one request.
+// io_uring without liburing: one ring with room for one request.
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <linux/time_types.h>
@@ -10,7 +10,7 @@
 #include "cbench_waits.h"
 #include "kernel_wait.h"
 
-// Of kernel 5.11, which may be newer than the headers.
+// From kernel 5.11, which may be newer than the headers.
 #ifndef IORING_ENTER_EXT_ARG
 #define IORING_ENTER_EXT_ARG (1U << 3)
 #endif
@@ -59,7 +59,7 @@ static int open_ring(struct ring *ring) {
         parameters->cq_off.cqes + parameters->cq_entries * sizeof(struct io_uring_cqe);
     ring->rings_bytes = submissions > completions ? submissions : completions;
     ring->requests_bytes = parameters->sq_entries * sizeof(struct io_uring_sqe);
-    // Both rings in one mapping, from 5.4 on.
+    // Both rings are in one mapping since kernel 5.4.
     bool is_single = (parameters->features & IORING_FEAT_SINGLE_MMAP) != 0;
     if (is_single) ring->rings = map_ring(ring, ring->rings_bytes, IORING_OFF_SQ_RING);
     if (ring->rings != NULL) {
@@ -89,7 +89,7 @@ static void put_timeout(struct ring *ring, const struct __kernel_timespec *deadl
     __atomic_store_n(at(ring, ring->parameters.sq_off.tail), tail + 1, __ATOMIC_RELEASE);
 }
 
-// Its result; 1 if nothing has completed.
+// Returns the result of a completion, or 1 if nothing has completed.
 static int take_completion(struct ring *ring) {
     uint32_t *head = at(ring, ring->parameters.cq_off.head);
     uint32_t tail = __atomic_load_n(at(ring, ring->parameters.cq_off.tail), __ATOMIC_ACQUIRE);
@@ -111,7 +111,7 @@ static int wait_for_completion(void *context, int64_t deadline_ns) {
     } while (submitted < 0 && errno == EINTR);
     if (submitted < 0) return -errno;
     int result = take_completion(ring);
-    // Interrupted after the request was submitted.
+    // A signal may interrupt the wait after the request was submitted.
     while (result == 1) {
         if (enter(ring, 0, 1) < 0 && errno != EINTR) return -errno;
         result = take_completion(ring);

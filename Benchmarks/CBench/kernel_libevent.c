@@ -1,7 +1,7 @@
-// libevent's own timers, one-shot, added again after each fire. They are relative and in us. Adding
-// is done outside of the loop, where libevent reads its clock for it: within callbacks it counts
-// from the time at which the pass began (event_base_gettimeofday_cached in event2/event.h), which
-// is earlier.
+// libevent's own timers, one-shot, added again after each fire. They are relative and in us. They
+// are added outside of the loop, where libevent reads its clock for each. Within callbacks it would
+// count from the earlier time at which the pass began (event_base_gettimeofday_cached in
+// event2/event.h).
 #include <errno.h>
 #include <event2/event.h>
 #include <sys/timerfd.h>
@@ -23,7 +23,7 @@ static void on_event(evutil_socket_t descriptor, short what, void *opaque) {
     struct waiter *waiter = opaque;
     if (descriptor >= 0) {
         uint64_t expirations;
-        // EAGAIN: rearmed meanwhile.
+        // EAGAIN: the timer was rearmed in the meantime.
         if (read(descriptor, &expirations, sizeof expirations) < 0) return;
     }
     waiter->woke_ns = woke_ns;
@@ -36,7 +36,7 @@ static int arm(struct waiter *waiter, int64_t deadline_ns) {
         return timerfd_settime(waiter->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) == 0 ? 0 : -errno;
     }
     int64_t remaining_ns = deadline_ns - cbench_now_ns();
-    // Rounded up: what it fires early then is its own doing.
+    // Rounded up: if the timer then fires early, libevent itself is the cause.
     int64_t remaining_us = remaining_ns > 0 ? (remaining_ns + 999) / 1000 : 0;
     struct timeval after = {.tv_sec = remaining_us / 1000000, .tv_usec = remaining_us % 1000000};
     return event_add(waiter->event, &after) == 0 ? 0 : -ENOMEM;
@@ -47,7 +47,7 @@ static int fill(cbench_block *block, struct waiter *waiter) {
         int status = arm(waiter, block->next_deadline_ns);
         if (status != 0) return status;
         waiter->has_fired = false;
-        // A pass may end with nothing fired, when a signal interrupts its wait.
+        // A pass may end without a fire if a signal interrupts its wait.
         while (!waiter->has_fired) {
             if (event_base_loop(waiter->base, EVLOOP_ONCE) < 0) return -EIO;
         }

@@ -1,4 +1,4 @@
-// Load for the machine, in processes of its own, so that their processor time is not counted as the
+// Load for the machine, in separate processes, so that their processor time does not count as the
 // bench's.
 #include <errno.h>
 #include <fcntl.h>
@@ -10,10 +10,11 @@
 
 #include "cbench_load.h"
 
-// Only async-signal-safe calls in the child: the parent has other threads (fork(2)).
+// The child makes only async-signal-safe calls: the parent has other threads (fork(2)).
 static bool ends_with(pid_t parent) {
     signal(SIGINT, SIG_DFL);
-    // Ends with the thread that started it, however that ends; unless it is gone already.
+    // The child is killed when the thread that started it ends, in whatever way. Returns false if
+    // the parent is gone already.
     return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
 }
 
@@ -31,7 +32,7 @@ int cbench_load_start(int32_t *out_process) {
     return 0;
 }
 
-// Ends with the errno in the pipe where something fails; the pipe closes with a successful exec.
+// If a step fails, writes the errno to the pipe and ends; a successful exec closes the pipe.
 static _Noreturn void execute(const char *const *arguments, pid_t parent, int report_fd) {
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     sigset_t none;

@@ -1,13 +1,13 @@
-// The plain way to share timers between threads: one mutex around a binary heap and an array of
-// handlers. There is no thread that waits for the next deadline, and none to wake: a lower bound
-// for all that have one.
+// The simple way to share timers between threads: one mutex around a binary heap and an array of
+// handlers. No thread waits for the next deadline, and none must be woken: a lower bound for all
+// timers that have such a thread.
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "cbench_kernel.h"
 
-// Both headers have a cbench_fire: the type of a measured fire there, a function of the rivals
-// here.
+// Both headers declare a cbench_fire: cbench_kernel.h the type of a measured fire, ops_rival.h a
+// function of the rivals.
 #define cbench_fire cbench_rival_fire
 #include "ops_rival.h"
 #undef cbench_fire

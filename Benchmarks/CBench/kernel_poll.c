@@ -10,8 +10,8 @@
 #define SYS_epoll_pwait2 441
 #endif
 
-// Timeouts of the poll family are relative, and end late by up to 0.1 % besides the thread's slack
-// (fs/select.c, select_estimate_accuracy). All wait on a set with nothing in it.
+// Timeouts of the poll family are relative, and end late by up to 0.1 % in addition to the thread's
+// slack (fs/select.c, select_estimate_accuracy). All waits are on an empty set.
 typedef int wait_for_timeout(int epoll_fd, int64_t remaining_ns);
 
 static int wait_in_ms(int epoll_fd, int64_t remaining_ns) {
@@ -21,7 +21,7 @@ static int wait_in_ms(int epoll_fd, int64_t remaining_ns) {
     return epoll_wait(epoll_fd, &event, 1, (int)timeout_ms);
 }
 
-// By number: the C library may be older than the kernel (glibc has the call since 2.35).
+// Called by number: the C library may be older than the kernel (glibc has the call since 2.35).
 static int wait_in_ns(int epoll_fd, int64_t remaining_ns) {
     struct epoll_event event;
     struct timespec timeout = hrt_timespec_from_ns(remaining_ns);

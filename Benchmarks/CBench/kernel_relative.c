@@ -1,4 +1,5 @@
-// Calls that take a duration, and not a deadline. Each gets what remains right before it.
+// Calls that take a duration, not a deadline. The remaining time is computed right before each
+// call.
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -38,7 +39,7 @@ int cbench_nanosleep(cbench_block *block) {
 static int wait_in_futex(void *context, int64_t remaining_ns) {
     struct timespec remaining = hrt_timespec_from_ns(remaining_ns);
     long status = syscall(SYS_futex, context, FUTEX_WAIT_PRIVATE, 0, &remaining, NULL, 0);
-    // Woken for no reason, which futex(2) allows.
+    // A spurious wakeup, which futex(2) allows.
     if (status == 0) return -EINTR;
     return errno == ETIMEDOUT ? 0 : -errno;
 }
@@ -75,7 +76,7 @@ int cbench_semtimedop(cbench_block *block) {
 
 static int wait_for_bytes(void *context, int64_t remaining_ns) {
     int socket_fd = *(int *)context;
-    // 0 would be without end (socket(7)).
+    // A timeout of 0 would mean to wait forever (socket(7)).
     int64_t remaining_us = remaining_ns > 1000 ? rounded_up_us(remaining_ns) : 1;
     struct timeval timeout = {.tv_sec = remaining_us / 1000000, .tv_usec = remaining_us % 1000000};
     if (setsockopt(socket_fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) != 0) {

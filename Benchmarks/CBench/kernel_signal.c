@@ -35,14 +35,15 @@ static _Noreturn void fill_as_child(struct shared_block *shared, measuring_loop 
     _exit(0);
 }
 
-// The child writes to memory of both. It has one thread, and makes only calls that a child of a
-// process with several threads may make (signal-safety(7)). Its deadlines are the parent's.
+// Fills the block in a child process, which writes to memory shared with the parent. The child has
+// one thread, and makes only calls that a child of a process with several threads may make
+// (signal-safety(7)). Its deadlines are those of the parent.
 static int fill_in_child(cbench_block *block, measuring_loop *loop) {
     size_t bytes = sizeof(struct shared_block) + block->capacity * sizeof block->fires[0];
     struct shared_block *shared =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) return -errno;
-    memset(shared, 0, bytes);  // mapped in now, and not by a fire
+    memset(shared, 0, bytes);  // mapped in now, not by a fire
     shared->status = -ECHILD;  // unless the child says otherwise
     shared->block = *block;
     shared->block.fires = shared->fires;
@@ -64,7 +65,7 @@ static int fill_in_child(cbench_block *block, measuring_loop *loop) {
     return status;
 }
 
-// A signal that nobody else uses, blocked in the calling thread, which takes it by waiting for it.
+// Blocks a signal that has no other user in the calling thread, which then waits for it.
 static sigset_t blocked(int signal) {
     sigset_t set;
     sigemptyset(&set);
@@ -134,7 +135,7 @@ int cbench_setitimer(cbench_block *block) { return fill_in_child(block, fill_by_
 
 #ifdef CBENCH_THREAD_SANITIZED
 
-// The C library starts the threads by itself: Thread Sanitizer knows nothing of them, and crashes.
+// The C library starts the threads itself: Thread Sanitizer does not know of them, and crashes.
 int cbench_timer_create_thread(cbench_block *block) {
     (void)block;
     return -ENOTSUP;
@@ -149,7 +150,7 @@ struct threaded_timer {
     sem_t is_full;
 };
 
-// A thread for each expiry, of the C library's making.
+// Runs on a new thread of the C library for each expiry.
 static void expired(union sigval value) {
     int64_t woke_ns = cbench_now_ns();
     struct threaded_timer *timer = value.sival_ptr;

@@ -24,14 +24,14 @@ int cbench_futex_abs(cbench_block *block) {
     int64_t woke_ns;
     do {
         struct timespec deadline = hrt_timespec_from_ns(block->next_deadline_ns);
-        // FUTEX_WAIT takes a relative timeout; FUTEX_WAIT_BITSET an absolute one (futex(2)).
+        // FUTEX_WAIT takes a relative timeout, FUTEX_WAIT_BITSET an absolute one (futex(2)).
         do {
             long status = syscall(SYS_futex, &never_woken, FUTEX_WAIT_BITSET_PRIVATE, 0, &deadline,
                                   NULL, FUTEX_BITSET_MATCH_ANY);
             woke_ns = cbench_now_ns();
             if (status < 0 && errno != ETIMEDOUT && errno != EINTR) return -errno;
             if (status < 0 && errno == ETIMEDOUT) break;
-        } while (true);  // interrupted, or woken for no reason, which futex(2) allows
+        } while (true);  // interrupted, or a spurious wakeup, which futex(2) allows
     } while (cbench_block_fire(block, woke_ns));
     return 0;
 }

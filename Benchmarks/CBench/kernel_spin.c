@@ -1,5 +1,5 @@
-// What a thread can do that must not sleep any more: read the clock, or the processor's counter in
-// its place, or stand still in the processor until the counter has come far enough.
+// What a thread can do when it must not sleep any more: read the clock, or the processor's counter
+// instead, or halt in the processor until the counter has reached a value.
 #include <errno.h>
 
 #include "cbench_kernel.h"
@@ -19,7 +19,8 @@ int cbench_spin_clock(cbench_block *block) {
 #include <cpuid.h>
 #include <x86intrin.h>
 
-// Intel's manual, volume 3, 19.17.1: the counter runs at one rate in all states of the processor.
+// Intel's manual, volume 3, 19.17.1: the counter runs at a constant rate in all states of the
+// processor.
 static bool has_invariant_counter(void) {
     unsigned a, b, c, d;
     return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & 1U << 8) != 0;
@@ -30,7 +31,7 @@ static bool has_umwait(void) {
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & 1U << 5) != 0;
 }
 
-// Ticks a ns, from 20 ms of both.
+// Returns the ticks per ns, measured over 20 ms.
 static double measure_rate(void) {
     int64_t start_ns = cbench_now_ns(), now_ns;
     uint64_t start_ticks = __rdtsc();
@@ -40,7 +41,7 @@ static double measure_rate(void) {
     return (double)(__rdtsc() - start_ticks) / (double)(now_ns - start_ns);
 }
 
-// The counter's value at a deadline, as far as it is known now.
+// Returns the counter's value at a deadline, as far as it is known now.
 static uint64_t ticks_at(int64_t deadline_ns, double rate) {
     int64_t left_ns = deadline_ns - cbench_now_ns();
     return __rdtsc() + (left_ns > 0 ? (uint64_t)((double)left_ns * rate) : 0);
@@ -50,20 +51,20 @@ static void spin_until(uint64_t ticks) {
     while (__rdtsc() < ticks) {}
 }
 
-// CPUID must allow it, and the system may bound it: IA32_UMWAIT_CONTROL. Nobody writes the line
-// that is watched.
+// CPUID must report the instruction, and the system may limit its duration: IA32_UMWAIT_CONTROL.
+// Nothing writes the watched line.
 __attribute__((target("waitpkg"))) static void stand_still_until(uint64_t ticks) {
     static char watched __attribute__((aligned(64)));
     while (__rdtsc() < ticks) {
         _umonitor(&watched);
-        _umwait(1, ticks);  // C0.1, the state that is quicker to leave
+        _umwait(1, ticks);  // C0.1, the state that the processor leaves faster
     }
 }
 
-// The clock has the last word: a rate that is a little off must not make a fire early.
+// The clock decides: a slightly wrong rate must not make a fire early.
 static int wait_by(void (*wait_until)(uint64_t ticks), cbench_block *block) {
     double rate = measure_rate();
-    // The deadlines that went by meanwhile were not to be met.
+    // Deadlines that passed during the measurement do not count as missed.
     int64_t first_ns = block->first_deadline_ns;
     while (first_ns <= cbench_now_ns()) first_ns += block->interval_ns;
     cbench_block_begin(block, first_ns, block->interval_ns);

@@ -11,7 +11,7 @@ static int arm(int timer_fd, int64_t deadline_ns) {
     return timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) == 0 ? 0 : -errno;
 }
 
-// Blocks until the timer has expired; the stamp is taken when the blocking call returns.
+// Blocks until the timer has expired. The time stamp is taken when the blocking call returns.
 typedef int wait_for_expiry(int timer_fd, int epoll_fd, int64_t *out_woke_ns);
 
 static int read_expiry(int timer_fd, int epoll_fd, int64_t *out_woke_ns) {
@@ -33,7 +33,7 @@ static int epoll_expiry(int timer_fd, int epoll_fd, int64_t *out_woke_ns) {
         *out_woke_ns = cbench_now_ns();
     } while (ready < 0 && errno == EINTR);
     if (ready < 0) return -errno;
-    // Level-triggered, as most programs have it: what is not read would end the next wait at once.
+    // Level-triggered, as in most programs: without a read, the next wait would end at once.
     int64_t read_ns;
     return read_expiry(timer_fd, epoll_fd, &read_ns);
 }
@@ -56,7 +56,7 @@ int cbench_timerfd_read(cbench_block *block) {
     return status;
 }
 
-// Edge-triggered: rearming it is all that the next wait needs.
+// Edge-triggered: the timer needs no read before the next wait, only to be rearmed.
 static int epoll_edge(int timer_fd, int epoll_fd, int64_t *out_woke_ns) {
     (void)timer_fd;
     struct epoll_event event;
@@ -87,7 +87,7 @@ int cbench_timerfd_epoll_et(cbench_block *block) {
     return with_epoll(block, EPOLLIN | EPOLLET, epoll_edge);
 }
 
-// Armed once for all deadlines: the kernel counts those that pass while nobody reads.
+// Armed once for all deadlines: the kernel counts the expirations that pass without a read.
 static int fill_periodically(cbench_block *block, int timer_fd) {
     struct itimerspec spec = {
         .it_value = hrt_timespec_from_ns(block->first_deadline_ns),

@@ -1,7 +1,7 @@
-// Counts the mutexes that each thread locks: pthread_mutex_lock(3) in place of glibc's own, to
-// which it goes on. An executable's symbols come before those of its libraries (ld.so(8)), so that
-// what the Swift runtime and Dispatch lock by it counts too. Sanitizers replace it themselves:
-// there nothing is counted. Without a call that turns it on, it costs one branch.
+// Counts the mutexes that each thread locks: replaces pthread_mutex_lock(3) with a function that
+// calls glibc's own. An executable's symbols come before those of its libraries (ld.so(8)), so that
+// the Swift runtime's and Dispatch's calls of it count too. Sanitizers replace it themselves: with
+// them nothing is counted. While counting is off, it costs one branch.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,11 +21,11 @@ typedef int lock_function(pthread_mutex_t *mutex);
 
 static _Atomic(lock_function *) next_lock;
 static atomic_bool counts_locks;
-// Initial-exec, as it is in the executable itself: reading it never allocates.
+// Initial-exec, because it is in the executable itself: reading it never allocates.
 static __thread uint64_t locks;
 
-// Looked up at the first lock, which comes before any constructor of ours. Threads that race for it
-// find the same.
+// Looks the function up at the first lock, which comes before any constructor of ours. Threads that
+// race here find the same function.
 static lock_function *find_next_lock(void) {
     lock_function *found = (lock_function *)dlsym(RTLD_NEXT, "pthread_mutex_lock");
     atomic_store_explicit(&next_lock, found, memory_order_relaxed);
@@ -44,8 +44,8 @@ bool cbench_count_locks(bool is_on) {
     return true;
 }
 
-// A lock of the library's own counts by itself, where the library has one and is built so that it
-// counts: weak, so that it may be missing.
+// The library counts its own lock itself, if it has one and is built to count. The symbol is weak,
+// so that it may be missing.
 extern uint64_t hrt_lock_taken_by_thread(void) __attribute__((weak));
 
 uint64_t cbench_thread_locks(void) {

@@ -1,4 +1,4 @@
-// What the process has in memory.
+// The resident memory of the process.
 #include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What the due timers of a rival report to; it counts, and checks the order.
+// Counts the due timers that a rival reports, and checks their order.
 struct cbench_fired {
     int64_t now_ns;
     int64_t previous_ns;
@@ -21,9 +21,9 @@ static inline void cbench_fire(struct cbench_fired *fired, int64_t deadline_ns) 
     fired->previous_ns = deadline_ns;
 }
 
-// A timer queue as the workloads see it. Timers are numbers below the `timers` of create; `replace`
-// cancels the timer and arms a new one under its number, `move` arms the same one for another
-// deadline. Both find it armed, except the first time.
+// A timer queue as the workloads use it. Timers are numbers below the `timers` of create. `replace`
+// cancels the timer and arms a new one under its number; `move` arms the same timer for another
+// deadline. Both find a timer that was added before; it may have fired since.
 struct cbench_queue_ops {
     const char *id;
     void *(*create)(size_t timers);
@@ -32,13 +32,13 @@ struct cbench_queue_ops {
     void (*replace)(void *queue, size_t timer, int64_t deadline_ns);
     void (*move)(void *queue, size_t timer, int64_t deadline_ns);
     int64_t (*next_ns)(void *queue);
-    // Fires what is due, or a part of it: false once nothing more is. NULL if the rival has no
-    // time.
+    // Fires the due timers, or a part of them; returns false once no more are due. NULL if the
+    // rival has no time.
     bool (*take_due)(void *queue, int64_t now_ns, struct cbench_fired *fired);
     size_t (*memory_bytes)(void *queue);
-    // Its number may be added again. NULL if nobody asks.
+    // Frees the timer's number to be added again. NULL if no workload uses it.
     void (*cancel)(void *queue, size_t timer);
-    // It reads its own clock; all that is armed in the past fires in one call.
+    // Whether the rival reads its own clock; all timers armed in the past fire in one call.
     bool takes_all_at_once;
 };
 
@@ -47,7 +47,7 @@ extern const struct cbench_queue_ops cbench_rival_hrt_queue, cbench_rival_hrt_qu
     cbench_rival_binary_heap, cbench_rival_quaternary_heap, cbench_rival_quaternary_heap_owner,
     cbench_rival_libevent, cbench_rival_null, cbench_rival_touch, cbench_rival_touch_token;
 
-// Zeroed memory in huge pages, for every rival alike.
+// Allocates zeroed memory in huge pages, for every rival alike.
 void *cbench_map(size_t bytes);
 void cbench_unmap(void *start, size_t bytes);
 

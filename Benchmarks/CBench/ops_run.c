@@ -91,7 +91,7 @@ static void take_due(struct run *run) {
 }
 
 static void churn(struct run *run, uint64_t operations, bool asks_next) {
-    uint64_t sum_ns = 0;  // wraps: its value is of no interest
+    uint64_t sum_ns = 0;  // wraps: its value does not matter
     for (uint64_t i = 0; i < operations; i++) {
         size_t timer = below(next_random(run), run->timers);
         run->ops->replace(run->queue, timer, deadline_within(run, MS, 60 * SECOND));
@@ -100,8 +100,8 @@ static void churn(struct run *run, uint64_t operations, bool asks_next) {
     __asm__ volatile("" : : "r"(sum_ns));
 }
 
-// A timer that fires is rearmed the next time its number comes up; with 60 s to go for each, few
-// do.
+// A timer that has fired is rearmed the next time its number is drawn; with up to 60 s to go, few
+// fire.
 static void churn_running(struct run *run, uint64_t operations, cbench_ops_workload workload) {
     for (uint64_t i = 0; i < operations; i++) {
         size_t timer = below(next_random(run), run->timers);
@@ -124,8 +124,8 @@ static void expire(struct run *run, int64_t step_ns, int64_t until_ns) {
     }
 }
 
-// Without a reading of the clock for each call, which would cost more than the call. For a rival
-// that reads its own clock the time passes by itself: it reads it once an operation.
+// Does not read the clock for each call, which would cost more than the call. For a rival that
+// reads its own clock, time passes by itself: the rival reads its clock once an operation.
 static void pass(struct run *run, uint64_t operations) {
     for (uint64_t i = 0; i < operations; i++) {
         run->now_ns += MS;
@@ -148,7 +148,7 @@ static bool can_run(const struct cbench_queue_ops *ops, cbench_ops_workload work
 
 static void expire_all(struct run *run, cbench_ops_workload workload) {
     // A rival that reads its own clock has its deadlines in the past, as far from each other as
-    // those of the rest.
+    // those of the other rivals.
     int64_t end_ns = run->ops->takes_all_at_once ? 0 : 10 * SECOND;
     if (workload == CBENCH_OPS_EXPIRE || workload == CBENCH_OPS_EXPIRE_CLUSTERED) {
         expire(run, run->ops->takes_all_at_once ? 10 * SECOND : MS, end_ns + MS);

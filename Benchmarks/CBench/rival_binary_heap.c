@@ -1,5 +1,5 @@
-// A binary heap of slots ordered by (deadline, arming order), each node knowing its place in the
-// heap, behind the same tokens as our queue.
+// A binary heap of slots ordered by (deadline, arming order), behind the same tokens as our queue.
+// Each node stores its place in the heap.
 #include <stdlib.h>
 
 #include "hrt_clock.h"
@@ -22,7 +22,7 @@ struct heap {
     uint64_t armings;
     size_t capacity;
     hrt_token *tokens;  // by number of the timer
-    uint32_t slots_used;  // slots ever given out
+    uint32_t slots_used;  // the number of slots that were ever taken
     uint32_t count;
     uint32_t armed_count;
     uint32_t first_free;

@@ -50,7 +50,7 @@ static void tolerant_replace(void *opaque, size_t timer, int64_t deadline_ns) {
     hrt_queue_schedule(rival->queue, deadline_ns, TOLERANCE_NS, &rival->tokens[timer]);
 }
 
-// As a schedule does with a token of its user's: it may be stale.
+// The token may be stale, as in a schedule, whose user owns the token.
 static void tolerant_move(void *opaque, size_t timer, int64_t deadline_ns) {
     struct rival *rival = opaque;
     hrt_token token = rival->tokens[timer];
@@ -65,7 +65,7 @@ static void move(void *opaque, size_t timer, int64_t deadline_ns) {
         hrt_queue_arm_slot(rival->queue, token.slot, deadline_ns);
 }
 
-// The slots of timers that were added in order, and never removed, are their numbers.
+// Timers that were added in order and never removed have slots equal to their numbers.
 static void owner_replace(void *opaque, size_t timer, int64_t deadline_ns) {
     struct rival *rival = opaque;
     hrt_queue_disarm_slot(rival->queue, (uint32_t)timer);

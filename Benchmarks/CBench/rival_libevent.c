@@ -1,6 +1,6 @@
-// libevent's timers, through its API: a binary heap of pointers to events. Its time is its own, so
-// that deadlines become relative to the workload's zero, and expiring is done with deadlines that
-// already lie in the past, in one pass of its loop.
+// libevent's timers, through its API: a binary heap of pointers to events. libevent reads its own
+// clock, so that deadlines are relative to the workload's zero. The workloads that expire timers
+// use deadlines in the past, which fire in one pass of the loop.
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <stdlib.h>
@@ -39,9 +39,9 @@ static void destroy(void *opaque) {
     free(rival);
 }
 
-// libevent's heap, an array of pointers, stays where malloc puts it. event_set_mem_functions could
-// put it in huge pages, but is for the whole process: what others had from malloc before would be
-// freed by our functions.
+// libevent's heap, an array of pointers, stays where malloc places it. event_set_mem_functions
+// could place it in huge pages, but applies to the whole process: our functions would free memory
+// that others got from malloc before.
 static void *create(size_t timers) {
     struct rival *rival = calloc(1, sizeof *rival);
     if (rival == NULL) return NULL;
@@ -71,7 +71,8 @@ static void replace(void *opaque, size_t number, int64_t deadline_ns) {
     move(opaque, number, deadline_ns);
 }
 
-// Arming millions takes seconds, in which the zero of relative deadlines would wander.
+// Subtracts the time since the start: arming millions takes seconds, in which the zero of relative
+// deadlines would move.
 static void add(void *opaque, size_t number, int64_t deadline_ns) {
     struct rival *rival = opaque;
     move(rival, number, deadline_ns - (hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) - rival->zero_ns));

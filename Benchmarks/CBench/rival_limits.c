@@ -1,6 +1,6 @@
-// The ends of what a queue can cost: nothing at all; one access to a random cache line of as much
-// memory as our queue has; and the same where a token, in an array of its own, must be read first
-// to know the line.
+// Lower limits of a queue's cost: nothing at all; one access to a random cache line in as much
+// memory as our queue uses; and such an access where a token in a separate array must be read first
+// to find the line.
 #include <stdlib.h>
 
 #include "hrt_queue.h"

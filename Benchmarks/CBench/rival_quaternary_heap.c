@@ -1,6 +1,6 @@
-// A heap with four children to a node, deadlines cached in its array so that a comparison does not
-// leave it; the layout of libev's. A 32-bit count of armings keeps equal deadlines in order. Once
-// behind the same tokens as our queue, and once by slots, for an owner.
+// A heap with four children per node, in the layout of libev's: deadlines are cached in its array,
+// so that a comparison reads nothing else. A 32-bit count of armings keeps equal deadlines in
+// order. Used once behind the same tokens as our queue, and once by slots, for an owner.
 #include <stdlib.h>
 
 #include "hrt_queue.h"
@@ -149,7 +149,7 @@ static void move(void *opaque, size_t timer, int64_t deadline_ns) {
     if (is_live(heap, heap->tokens[timer])) arm(heap, heap->tokens[timer].slot, deadline_ns);
 }
 
-// The slots of timers that were added in order, and never removed, are their numbers.
+// Timers that were added in order and never removed have slots equal to their numbers.
 static void owner_replace(void *opaque, size_t timer, int64_t deadline_ns) {
     disarm(opaque, (uint32_t)timer);
     arm(opaque, (uint32_t)timer, deadline_ns);

@@ -15,7 +15,7 @@ void cbench_tally_clear(cbench_tally *tally) {
     }
 }
 
-// Below CBENCH_TALLY_STEPS one bucket a nanosecond, and then so many for each power of two.
+// Below CBENCH_TALLY_STEPS one bucket per nanosecond, above it CBENCH_TALLY_STEPS per power of two.
 static size_t bucket_of(uint64_t value_ns) {
     if (value_ns < CBENCH_TALLY_STEPS) return value_ns;
     unsigned power = 63 - (unsigned)__builtin_clzll(value_ns);
@@ -24,7 +24,7 @@ static size_t bucket_of(uint64_t value_ns) {
     return bucket < CBENCH_TALLY_BUCKETS ? bucket : CBENCH_TALLY_BUCKETS - 1;
 }
 
-// The largest value in it.
+// Returns the largest value of the bucket.
 static int64_t top_of(size_t bucket) {
     if (bucket < CBENCH_TALLY_STEPS) return (int64_t)bucket;
     unsigned shift = (unsigned)(bucket / CBENCH_TALLY_STEPS) - 1;
@@ -72,7 +72,7 @@ int64_t cbench_tally_quantile_ns(const cbench_tally *tally, uint64_t millionths)
     for (size_t i = 0; i < CBENCH_TALLY_BUCKETS; i++) {
         fires += __atomic_load_n(&tally->buckets[i], __ATOMIC_RELAXED);
     }
-    // 10^13 fires would be too many for the product; that is three years of 10^5 a second.
+    // The product overflows above 10^13 fires; that is three years of 10^5 a second.
     uint64_t rank = (fires * millionths + 999999) / 1000000;
     uint64_t passed = 0;
     for (size_t i = 0; i < CBENCH_TALLY_BUCKETS && fires > 0; i++) {
@@ -86,8 +86,8 @@ int64_t cbench_tally_quantile_ns(const cbench_tally *tally, uint64_t millionths)
     return 0;
 }
 
-// A deadline that was taken for missed was not. What was forgotten since is not restored, nor
-// what a clear that runs meanwhile forgets.
+// Uncounts a deadline that was counted as missed but was not. Does nothing if the tally was cleared
+// since, and does not go below 0 if a clear runs at the same time.
 static void take_back(const cbench_member *member) {
     cbench_tally *tally = member->tally;
     if (__atomic_load_n(&tally->clears, __ATOMIC_RELAXED) != member->skipped_in) return;
@@ -114,8 +114,8 @@ int64_t cbench_member_fire(cbench_member *member) {
     int64_t missed = lateness_ns > 0 ? lateness_ns / member->interval_ns : 0;
     if (missed > 0) count(&member->tally->missed, (uint64_t)missed);
     next_ns += (1 + missed) * member->interval_ns;
-    // A fire that may have been for a skipped deadline, and came after the next:
-    // the own fire of the next may still come.
+    // Either deadlines were missed now, or this fire may have been for a skipped deadline but came
+    // after the next one. In both cases the last deadline may still get a fire of its own.
     bool is_owed = missed > 0 || member->skipped_ns != 0;
     member->skipped_ns = is_owed ? next_ns - member->interval_ns : 0;
     member->skipped_in = __atomic_load_n(&member->tally->clears, __ATOMIC_RELAXED);

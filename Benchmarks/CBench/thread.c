@@ -19,8 +19,8 @@ static int set_affinity(pid_t thread, uint64_t cpu_mask) {
 
 int cbench_set_affinity(uint64_t cpu_mask) { return set_affinity(0, cpu_mask); }
 
-// Calls `visit` for each thread of the process, proc_pid_task(5). A thread that ends meanwhile is
-// no error.
+// Calls `visit` for each thread of the process, proc_pid_task(5). It is no error if a thread ends
+// in the meantime.
 static int each_thread(int (*visit)(pid_t thread, void *context), void *context) {
     DIR *tasks = opendir("/proc/self/task");
     if (tasks == NULL) return -errno;
@@ -42,7 +42,7 @@ struct setting {
 static int set_thread(pid_t thread, void *context) {
     const struct setting *setting = context;
     int status = setting->cpu_mask != 0 ? set_affinity(thread, setting->cpu_mask) : 0;
-    // More than the least priority would compete with the kernel's own threads.
+    // A higher priority would compete with the kernel's own threads.
     struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
     if (setting->is_realtime && sched_setscheduler(thread, SCHED_FIFO, &least) != 0)
         status = -errno;

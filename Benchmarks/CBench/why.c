@@ -12,10 +12,10 @@ static size_t capacity;
 static _Atomic size_t next;
 static _Atomic uint32_t generation;
 
-// Of a thread that fires.
+// The state of a thread that fires.
 typedef struct {
     uint32_t generation;
-    int file;  // plus 1
+    int file;  // descriptor plus 1; 0 if none
     int64_t end_ns;
     hrt_thread_counts counts;
 } of_thread;

@@ -1,5 +1,5 @@
-// asio's steady_timer, set anew for each deadline by its absolute time. std::chrono::steady_clock is
-// CLOCK_MONOTONIC in libstdc++.
+// asio's steady_timer, which is set again for each deadline by its absolute time.
+// std::chrono::steady_clock is CLOCK_MONOTONIC in libstdc++.
 #include <asio.hpp>
 
 #include "block.h"

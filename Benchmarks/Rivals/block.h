@@ -1,8 +1,8 @@
 #ifndef RIVALS_BLOCK_H
 #define RIVALS_BLOCK_H
 
-// What a rival in a program of its own has to do: fill the block that its options describe, and
-// write it to standard output, as bench reads it (BlockRecorder.fill(from:)).
+// The task of a rival that is a program of its own: it fills the block that its options describe,
+// and writes the block to standard output in the form that bench reads (BlockRecorder.fill(from:)).
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -10,18 +10,18 @@ extern "C" {
 #include <stdbool.h>
 #include <stdint.h>
 
-// Makes the block, from --fires, --interval, --phase, --settling and --patience. Exits with 64 if
-// they are not as bench gives them.
+// Creates the block from --fires, --interval, --phase, --settling and --patience. Exits with status
+// 64 if the options do not have the form in which bench passes them.
 void rival_begin(int argc, char **argv);
 
-// The earliest deadline not met, ns of CLOCK_MONOTONIC.
+// Returns the earliest deadline that has not been met, in ns of CLOCK_MONOTONIC.
 int64_t rival_deadline_ns(void);
 int64_t rival_now_ns(void);
 
-// A fire, now. False: that was the last one.
+// Records a fire at the present time. Returns false if it was the last one.
 bool rival_fire(void);
 
-// Writes the block, and gives the status to exit with.
+// Writes the block, and returns the exit status of the process.
 int rival_end(void);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-// libuv's timer, set anew for each deadline: its timeouts are whole milliseconds, rounded up here,
-// for one that is rounded down would be early.
+// libuv's timer, which is set again for each deadline. Its timeouts are whole milliseconds. They
+// are rounded up here: rounded down, the timer would fire early.
 #include <uv.h>
 
 #include "block.h"
@@ -13,7 +13,7 @@ static void arm(uv_timer_t *timer) {
 }
 
 static void on_timer(uv_timer_t *timer) {
-    // Its clock counts in milliseconds too, so that a timer may come before what was asked for.
+    // libuv's clock counts in milliseconds too, so that a timer may fire before its deadline.
     if (rival_now_ns() < rival_deadline_ns() || rival_fire()) arm(timer);
 }
 

@@ -9,7 +9,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
     ],
     targets: [
-        // Fifty thousand people at their keyboards, in one thread of a process of their own.
+        // The clients: 50,000 people at their keyboards, in one thread of a process of its own.
         .target(name: "CClient", cSettings: [.define("_GNU_SOURCE")]),
         .executableTarget(
             name: "ChatServer",

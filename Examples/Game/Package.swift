@@ -9,7 +9,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CSDL2", pkgConfig: "sdl2", providers: [.apt(["libsdl2-dev"]), .yum(["SDL2-devel"])]),
-        // What a game asks of SDL: a window, a picture, and the keys.
+        // What the game needs of SDL: a window, a picture, and the keys.
         .target(name: "CGame", dependencies: ["CSDL2"]),
         .executableTarget(
             name: "Game",

@@ -1,8 +1,8 @@
-// Events beside frames on Wayland: the application watches its connection by a source of its loop, and a VsyncSource follows one
-// of its surfaces on the same connection. That reads only when there is something, dispatches its own events alone, and wakes the
-// application's source for what it has read of the application's: nothing is to be done for it. CWaylandWindow is a few lines of
-// libwayland-client; who reads with a queue of his own, as EGL does, may read the application's events too, in the frame, and
-// they are found after it.
+// Events beside frames on Wayland: a source of the application's loop watches its connection, and a VsyncSource follows one of
+// its surfaces on the same connection. The VsyncSource reads only when there is something to read, dispatches only its own
+// events, and wakes the application's source for those of the application, which need do nothing for that. CWaylandWindow is a
+// few lines of libwayland-client. A library with its own event queue, such as EGL, may also read the application's events
+// during a frame; they are found after the frame.
 import CWaylandWindow
 import Glibc
 import HRTimer
@@ -14,7 +14,7 @@ guard wayland_window_open(nil, &opened) == 0, let window = opened else {
 }
 nonisolated(unsafe) var count = 0
 
-// wl_display_dispatch, which calls the listeners of keyboards and pointers.
+// Calls wl_display_dispatch, which calls the listeners of keyboards and pointers.
 let input = try LoopSource(descriptor: wayland_window_descriptor(window)) { _, _ in
     if wayland_window_dispatch(window) != 0 { TimerLoop.main.stop() }
 }
@@ -31,7 +31,7 @@ let link = DisplayLink(source: source) { link in
 }
 link.add(to: .main, forMode: .common)
 
-// In place of somebody who types: answers of the compositor's come as keys do.
+// Replaces a user who types: the compositor's answers arrive like key events.
 LoopTimer.scheduledHere(timeInterval: .milliseconds(50), repeats: true) { _ in
     _ = wayland_window_ask(
         window,

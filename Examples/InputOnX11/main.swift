@@ -1,6 +1,6 @@
-// Keys beside frames on X11: the window's connection is watched by a source of its loop. What a frame asks of Xlib, XSync and even
-// XFlush, also reads the events that have come meanwhile: they are in Xlib's memory then, and the descriptor says nothing of them.
-// So the frame signals the source. CX11Window is a few lines of Xlib.
+// Keys beside frames on X11: a source of the loop watches the window's connection. The calls of a frame into Xlib, XSync and
+// even XFlush, also read the events that have arrived. Those are then in Xlib's memory, and the descriptor is not readable for
+// them. So the frame signals the source. CX11Window is a few lines of Xlib.
 import CX11Window
 import Glibc
 import HRTimer
@@ -13,7 +13,7 @@ guard x11_window_open(nil, &opened) == 0, let window = opened else {
 var count = 0
 
 let input = try LoopSource(descriptor: x11_window_descriptor(window)) { _, _ in
-    // XPending reads the connection, without waiting: all that there is.
+    // XPending reads all that the connection has, without waiting.
     while x11_window_pending(window) > 0 {
         let key = x11_window_take(window)
         guard key > 0 else { continue }
@@ -31,7 +31,7 @@ let link = DisplayLink { link in
 }
 link.add(to: .main, forMode: .common)
 
-// Somebody who types.
+// Another client, which types.
 var others: OpaquePointer?
 if x11_keys_open(nil, &others) == 0, let keys = others {
     LoopTimer.scheduledHere(timeInterval: .milliseconds(50), repeats: true) { _ in x11_keys_press(keys, 38) }

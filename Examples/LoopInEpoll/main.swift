@@ -1,4 +1,4 @@
-// A loop inside a program that waits by itself in epoll(7): one descriptor to watch, one call when it is readable.
+// A loop inside a program with its own wait in epoll(7): one descriptor to watch, and one call when it is readable.
 import CEpoll
 import Glibc
 import HRTimer
@@ -10,13 +10,13 @@ let timer = LoopTimer(timeInterval: .milliseconds(10), repeats: true) { timer in
     if timer.fireInstant >= end { timer.invalidate() }
 }
 loop.add(timer, forMode: .default)
-loop.process()  // once, to begin
+loop.process()  // once at the start
 
 let epoll = epoll_create1(0)
 var event = epoll_event()
 event.events = UInt32(EPOLLIN.rawValue)
 epoll_ctl(epoll, EPOLL_CTL_ADD, try loop.hostDescriptor(), &event)
-// Other descriptors of the program would be in the set too; `event.data` tells which one it is.
+// Other descriptors of the program would be in the set too; `event.data` would tell which one is ready.
 while timer.isValid {
     if epoll_wait(epoll, &event, 1, -1) > 0 { loop.process() }
 }

@@ -8,7 +8,7 @@ let package = Package(
         .package(path: "../Measured"),
     ],
     targets: [
-        // When the kernel received a datagram: control messages, which Swift cannot read.
+        // Reads when the kernel received a datagram: from control messages, which Swift cannot read.
         .target(name: "CReceiver", cSettings: [.define("_GNU_SOURCE")]),
         .executableTarget(
             name: "MIDIClock",

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import HRTimer
 
-/// A view model on the main actor that uses each kind of timer, without a word about isolation but `@MainActor`.
+/// A view model on the main actor that uses each kind of timer, with no isolation annotation other than `@MainActor`.
 @MainActor final class Player {
     private(set) var seconds = 0
     private(set) var frames = 0
@@ -14,7 +14,7 @@ import HRTimer
     private let history = History()
     private let onEnd: () -> Void
 
-    /// Not Sendable, as most of a program is.
+    /// Not Sendable, like most types of a program.
     private final class History { var lines: [String] = [] }
 
     init(onEnd: @escaping () -> Void) {
@@ -22,14 +22,14 @@ import HRTimer
     }
 
     func play() {
-        // A method: called on the main actor, whatever loop the timer is in.
+        // A method, which is called on the main actor, whatever loop the timer is in.
         let clock = LoopTimer(timeInterval: .milliseconds(10), weakTarget: self, action: Player.tick, repeats: true)
         TimerLoop.main.add(clock, forMode: .common)
         timers.insert(clock)
-        // A block: the same.
+        // A block, which is called on the main actor too.
         let title = LoopTimer(timeInterval: .milliseconds(5), repeats: false) { @MainActor _ in self.note("title") }
         TimerLoop.main.add(title, forMode: .common)
-        // A block of this thread, which may use whatever this function may.
+        // A block that stays on this thread, and so may use all that this function may use.
         LoopTimer.scheduledHere(timeInterval: .milliseconds(7), repeats: true) { [weak self, history] timer in
             history.lines.append("sample")
             if self?.frames ?? 9 >= 3 { timer.invalidate() }
@@ -37,7 +37,7 @@ import HRTimer
         let link = DisplayLink(framesPerSecond: 100, weakTarget: self, action: Player.draw)
         link.add(to: .main, forMode: .common)
         self.link = link
-        // Closures: they belong to the main actor as this function does.
+        // Closures, which are isolated to the main actor like this function.
         let preview = DisplayLink(framesPerSecond: 100) { [weak self] link in
             self?.note("previewed")
             link.invalidate()
@@ -57,7 +57,7 @@ import HRTimer
         TimerLoop.main.perform(Player.rest, on: self, afterDelay: .milliseconds(3))
     }
 
-    /// What else a loop calls.
+    /// Adds what a loop calls beside timers: a trigger, an observer and a source.
     private func watch() {
         let mailbox = LoopTrigger { [weak self] trigger in
             self?.note("mail")
@@ -101,7 +101,7 @@ import HRTimer
     }
 }
 
-/// What blocks has an asynchronous twin.
+/// Uses the asynchronous variants of functions that block.
 func tidyUp() async throws {
     let engine = try TimerEngine()
     let wall = try WallTimerEngine()
@@ -112,13 +112,13 @@ func tidyUp() async throws {
     await wall.shutdown()
     let worker = try TimerLoop.thread(name: "client")
     worker.loop.perform { print("on a thread") }
-    // Performed before the thread ends.
+    // Makes sure that the block is performed before the thread ends.
     while await worker.loop.isIdle() == false {}
     await worker.shutdown()
 }
 
 extension TimerLoop {
-    /// After the blocks that wait.
+    /// Returns true once the loop has performed the blocks that were waiting.
     fileprivate func isIdle() async -> Bool {
         await withCheckedContinuation { continuation in perform { continuation.resume(returning: true) } }
     }

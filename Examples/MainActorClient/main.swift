@@ -1,4 +1,4 @@
-// A program whose state is on the main actor: tasks and timers side by side in the main thread's loop, which serves both.
+// A program whose state is on the main actor. The main thread's loop serves both its tasks and its timers.
 import HRTimer
 
 let player = Player { TimerLoop.main.stop() }

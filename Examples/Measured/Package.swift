@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// What the programs beside it have in common: a file of what was measured, and its picture.
+// The common part of the programs beside this package: the file of results, and its picture.
 let package = Package(
     name: "Measured",
     products: [.library(name: "Measured", targets: ["Measured"])],

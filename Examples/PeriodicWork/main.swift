@@ -1,4 +1,4 @@
-// Work at an interval and by the calendar as services, with a graceful shutdown: `swift run --traits ServiceLifecycle PeriodicWork`.
+// Interval and calendar work as services, with a graceful shutdown: `swift run --traits ServiceLifecycle PeriodicWork`.
 #if canImport(ServiceLifecycle)
 import Foundation
 import HRTimer
@@ -24,7 +24,7 @@ let onTheSecond = PeriodicService(by: seconds) { error in
 }
 let timers = TimerEngineService(try TimerEngine()) { report in print("\(report.droppedTimers) timers dropped") }
 
-// A program waits for SIGTERM: ServiceGroup(services: …, gracefulShutdownSignals: [.sigterm], logger: logger).
+// A real program waits for SIGTERM: ServiceGroup(services: …, gracefulShutdownSignals: [.sigterm], logger: logger).
 let group = ServiceGroup(services: [timers, cleanUp, onTheSecond])
 async let running: Void = group.run()
 for await number in runs where number == 5 { break }

@@ -1,4 +1,4 @@
-// A search when nobody has typed for a while, with OpenCombine: `swift run --traits OpenCombine SearchField`.
+// A search that begins when the user pauses typing, with OpenCombine: `swift run --traits OpenCombine SearchField`.
 #if canImport(OpenCombine)
 import HRTimer
 import OpenCombine
@@ -10,7 +10,7 @@ let search =
     .debounce(for: .milliseconds(50), scheduler: loop.ocombine)
     .sink { text in print("search for \(text)") }
 
-// Ten milliseconds from key to key.
+// Types a key every ten milliseconds.
 var keys = "timer".map(String.init)
 var typed = ""
 let typing = loop.ocombine.schedule(after: loop.ocombine.now, interval: .milliseconds(10)) {
@@ -19,7 +19,7 @@ let typing = loop.ocombine.schedule(after: loop.ocombine.now, interval: .millise
     text.send(typed)
 }
 
-// There by an engine's thread, and back in the loop.
+// Delayed on an engine's thread, and received in the loop.
 let engine = try TimerEngine()
 let hint = Just("a hint after 150 ms")
     .delay(for: .milliseconds(150), scheduler: engine.ocombine)

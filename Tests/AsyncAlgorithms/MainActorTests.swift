@@ -2,7 +2,7 @@ import HRTimer
 import HRTimerExecutors
 import XCTest
 
-/// Under XCTest the main thread runs Foundation's loop, and the main actor's jobs are `TimerLoop.main`'s.
+/// Under XCTest the main thread runs Foundation's loop, and the main actor's jobs belong to `TimerLoop.main`.
 @MainActor
 final class MainActorTests: XCTestCase {
     private var steps = 0
@@ -32,6 +32,6 @@ final class MainActorTests: XCTestCase {
         sleeper.cancel()
     }
 
-    /// Off the main actor, to it, and off it again.
+    /// Hops from off the main actor to it, and off it again.
     private nonisolated static func hop() async { await MainActor.run {} }
 }

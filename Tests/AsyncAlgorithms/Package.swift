@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Made whole by Tests/AsyncAlgorithms/run, which puts this file beside a checkout of swift-async-algorithms: its sources, its
-// tests as they are, and its tests on virtual time (`virtual/`). In one package, for two of its modules are no products.
+// Tests/AsyncAlgorithms/run completes this package: it puts this file beside a checkout of swift-async-algorithms, with its
+// sources, its tests as they are, and its tests on virtual time (`virtual/`). All in one package, since two of its modules are
+// no products.
 let availability: [SwiftSetting] = ["1.0", "1.1", "1.2", "1.3"].map {
     .enableExperimentalFeature("AvailabilityMacro=AsyncAlgorithms \($0):macOS 15.0")
 }
@@ -48,7 +49,7 @@ let package = Package(
             path: "as-is",
             swiftSettings: availability
         ),
-        // Ours: theirs have nothing on the main actor.
+        // Our own tests: theirs have nothing on the main actor.
         .testTarget(
             name: "OnMainActor",
             dependencies: [

@@ -4,17 +4,17 @@ import HRTimerTesting
 import Synchronization
 import XCTest
 
-// What the tests on virtual time have in place of real clocks. By these names the calls in the tests mean these.
+// Replacements for real clocks in tests on virtual time. Calls in the tests have these names, or get them from virtual.awk.
 
 typealias MonotonicClock = HRTimer.MonotonicClock
 
-/// Safe: the body runs on one thread, and the caller waits for its end.
+/// The body of a test. Safe: it runs on one thread, and the caller waits for its end.
 private struct Body: @unchecked Sendable {
     let run: () async throws -> Void
 }
 
-/// Runs a whole test in virtual time, by the seed of this run. What XCTest has no use for after a test may be left: several
-/// tests cancel a task and do not wait for it.
+/// Runs a whole test in virtual time, with the seed of this run. A test may leave timers and tasks behind, as XCTest allows:
+/// several tests cancel a task and do not wait for it.
 func inVirtualTime(_ body: @escaping () async throws -> Void) async throws {
     var options = TestTimeOptions(toleratesLeftovers: true, patience: .seconds(20))
     options.seed = ProcessInfo.processInfo.environment["HRTIMER_SEED"].flatMap { UInt64($0) }
@@ -22,7 +22,7 @@ func inVirtualTime(_ body: @escaping () async throws -> Void) async throws {
     try await withManualTime(options) { _ in try await body.run() }
 }
 
-/// `Task.sleep` names no clock that could be replaced.
+/// Replaces `Task.sleep`, which names no clock that could be replaced.
 enum VirtualTask {
     static func sleep(nanoseconds: UInt64) async throws {
         try await Task.sleep(for: .nanoseconds(Int64(nanoseconds)), clock: .monotonic)
@@ -33,7 +33,7 @@ enum VirtualTask {
     }
 }
 
-/// XCTest's waits on a thread of its own, by the real clock.
+/// Replaces XCTest's expectation, which waits on a thread of its own, by the real clock.
 final class Expectation: Sendable {
     let description: String
     private let state = Mutex(State())
@@ -54,7 +54,7 @@ final class Expectation: Sendable {
         if times > 1 { XCTFail("fulfilled \(times) times: \(description)") }
     }
 
-    /// One task at a time.
+    /// Waits until the expectation is fulfilled. Only one task may wait at a time.
     func wait() async {
         await withUnsafeContinuation { continuation in
             let isFulfilled = state.withLock { state in
@@ -74,7 +74,7 @@ extension XCTestCase {
         timeout: TimeInterval = 60,
         enforceOrder: Bool = false
     ) async {
-        // What never comes is a deadlock, or ends with the time's patience.
+        // An expectation that is never fulfilled is a deadlock, or ends with the patience of the virtual time.
         for expectation in expectations { await expectation.wait() }
     }
 }

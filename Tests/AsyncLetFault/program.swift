@@ -1,6 +1,6 @@
 import Glibc
 
-/// An `async let` whose parent is awake, and uses the memory of its child as soon as that is done: see `hold.py`.
+/// An `async let` whose parent stays awake, and uses the memory of its child as soon as the child is done: see `hold.py`.
 @main
 struct Program {
     static func main() async {
@@ -14,7 +14,7 @@ struct Program {
     @inline(never)
     private static func parent(_ round: Int) async {
         async let value = child(round)
-        // The child ends meanwhile: nobody waits for it.
+        // The child ends meanwhile, while nobody waits for it.
         spin()
         let same = await value
         precondition(same == round)
@@ -23,7 +23,7 @@ struct Program {
     @inline(never)
     private static func child(_ round: Int) async -> Int { round }
 
-    /// A frame of ones, where the child was.
+    /// Puts a frame of ones where the child was.
     @inline(never)
     private static func useMemory(_ round: Int) async {
         let ones = (all(round), all(round), all(round), all(round))
@@ -43,7 +43,7 @@ struct Program {
         spin()
     }
 
-    /// For 30 ms.
+    /// Spins for 30 ms.
     private static func spin() {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

@@ -5,8 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Handlers that belong to an actor, on the real kernel: the main queue is not the main thread's in a test, which is
-/// asynchronous.
+/// Handlers that are isolated to an actor, on the real kernel. A test process has an asynchronous main function, so that its
+/// main queue does not belong to the main thread.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct ActorHandlerTests {
     @MainActor private final class Model {
         var calls: [String] = []
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("Methods of a main actor's type that another thread's loop calls run on the main actor")
+    @Test("Methods of a main-actor type that another thread's loop calls run on the main actor")
     @MainActor func targets() async throws {
         let model = Model()
         let worker = try TimerLoop.thread()
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(
-        "Methods of a main actor's type that a registry calls run on the main actor, whether it holds the target or not"
+        "Methods of a main-actor type that a registry calls run on the main actor, whether it retains the target or not"
     )
     @MainActor func registryTargets() async throws {
         let model = Model()
@@ -67,7 +67,7 @@ import Testing
         #expect(registry.count == 0)
     }
 
-    @Test("Blocks of the main actor run on it, from a loop, an engine and a queue, and those of another actor on that")
+    @Test("A main-actor block runs there when a loop, engine or queue calls it; another actor's block runs on that")
     @MainActor func blocks() async throws {
         let model = Model()
         let worker = try TimerLoop.thread()
@@ -96,7 +96,7 @@ import Testing
         await worker.shutdown()
     }
 
-    @Test("In the main thread's loop a block of the main actor is called in its turn, not by a task")
+    @Test("The main thread's loop calls a main-actor block in order with other blocks, not in a task")
     func inTurn() async throws {
         let log = Recorder<Int>()
         for round in 0..<50 {
@@ -108,7 +108,7 @@ import Testing
         #expect(log.all == Array(0..<150))
     }
 
-    @Test("Ticks that come while the main actor is busy are told in one call, and in none if it invalidates the timer")
+    @Test("Ticks that pass while the main actor is busy make one call, and none if the actor invalidates the timer")
     @MainActor func busy() async throws {
         let model = Model()
         let worker = try TimerLoop.thread()
@@ -117,12 +117,12 @@ import Testing
         let witness = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { _ in passed.append(true) }
         worker.loop.add(timer, forMode: .default)
         worker.loop.add(witness, forMode: .default)
-        // The main actor does not suspend meanwhile.
+        // Keeps the main actor busy: it does not suspend here.
         func hold(until count: Int) { while passed.count < count { usleep(1000) } }
         hold(until: 50)
-        // After the one call that waits for the main actor, and before any other.
+        // This task runs after the one call that waits for the main actor, and before any other call.
         #expect(await Task { model.calls.count }.value == 1)
-        // One waits for the main actor again, which invalidates the timer: it does not come.
+        // Again one call waits for the main actor. The actor invalidates the timer first: the call is not made.
         hold(until: passed.count + 20)
         let count = model.calls.count
         timer.invalidate()
@@ -131,9 +131,9 @@ import Testing
     }
 }
 
-/// What a call on an actor tells is that call's own, whenever the actor gets to it.
+/// The values that a handler on an actor reads. They belong to its own call, however late the actor gets to it.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct ActorReportTests {
-    /// How many ticks of the grid have come by now.
+    /// Returns how many ticks of the grid have come by now.
     private static func ticks(since first: MonotonicInstant, _ interval: Duration) -> Int {
         Int((MonotonicInstant.now - first) / interval) + 1
     }
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(
-        "A source's handler on the main actor reads its ticks, and all calls together tell each tick once",
+        "A source's handler on the main actor reads its ticks, and all calls together report each tick once",
         arguments: [false, true]
     )
     func sourceData(onQueue: Bool) async throws {
@@ -170,9 +170,9 @@ import Testing
         source.setEventHandler { @MainActor [weak source] in
             guard let source else { return }
             tally.note(Int(source.data))
-            // What no call has told yet begins with the next deadline.
+            // The first tick that no call has reported yet is the next deadline.
             consistent.append(source.nextDeadline == first + .milliseconds(tally.ticks))
-            // Ticks come meanwhile, which the next call tells.
+            // Ticks come meanwhile; the next call reports them.
             if tally.calls.count % 10 == 0 { usleep(5000) }
         }
         source.schedule(deadline: first, repeating: .milliseconds(1))
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(
-        "A source that is suspended before the main actor gets to its call is not called, and tells the ticks afterwards"
+        "A source suspended before the main actor gets to its call is not called, and reports the ticks after resume"
     )
     @MainActor func suspended() async throws {
         let tally = Tally()
@@ -197,7 +197,7 @@ import Testing
         let first = MonotonicInstant.now
         source.schedule(deadline: first, repeating: .milliseconds(1))
         source.activate()
-        // A call waits for this actor by now.
+        // By now a call waits for this actor.
         usleep(20_000)
         source.suspend()
         for _ in 0..<20 { await Task.yield() }
@@ -230,7 +230,7 @@ import Testing
         try await until { tally.ticks >= known }
         #expect(tally.calls[0] >= 25)
         #expect(tally.ticks <= Self.ticks(since: first, .milliseconds(1)))
-        // From now on the actor is free: each call tells what it read, whatever the loop does meanwhile.
+        // From now on the actor is free. Each call reports what it read, whatever the loop does meanwhile.
         try await until { tally.calls.count >= 20 }
         #expect(tally.ticks <= Self.ticks(since: first, .milliseconds(1)))
         timer.invalidate()
@@ -238,7 +238,7 @@ import Testing
     }
 
     @Test(
-        "A link's handler on the main actor reads the refresh of its own call, and counts those that passed as dropped"
+        "A link's handler on the main actor reads the refresh of its own call, and counts skipped refreshes as dropped"
     )
     @MainActor func link() async throws {
         let worker = try TimerLoop.thread()
@@ -280,9 +280,9 @@ import Testing
     }
 }
 
-/// `scheduledHere`: what is not Sendable stays on its thread.
+/// `scheduledHere`: a block that is not Sendable stays on its thread.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct LocalHandlerTests {
-    /// Not Sendable; says on which thread it is freed.
+    /// An object that is not Sendable, and records which thread frees it.
     private final class Local {
         var calls = 0
         private let freed: Recorder<pthread_t>
@@ -308,7 +308,7 @@ import Testing
         }
     }
 
-    @Test("A block is called and freed on its thread, whoever invalidates it: there, elsewhere, and with the thread")
+    @Test("A block is called and freed on its thread, whether its timer ends there, elsewhere or with the thread")
     func freedHere() async throws {
         let freed = Recorder<pthread_t>()
         let timers = Recorder<LoopTimer>()
@@ -320,7 +320,7 @@ import Testing
                 let timer = LoopTimer.scheduledHere(timeInterval: .milliseconds(1), repeats: true) { timer in
                     local.calls += 1
                     calls.append(pthread_equal(itself, pthread_self()) != 0)
-                    // The first in its own call.
+                    // The first timer invalidates itself in its own call.
                     if local.calls == 3, timer == timers.all.first { timer.invalidate() }
                 }
                 timers.append(timer)
@@ -330,7 +330,7 @@ import Testing
         while freed.count < 1 { try await Task.sleep(for: .milliseconds(1)) }
         timers.all[1].invalidate()
         while freed.count < 2 { try await Task.sleep(for: .milliseconds(1)) }
-        // In the loop's last pass, or when the thread ends.
+        // These two blocks are freed in the loop's last pass, or when the thread ends.
         timers.all[2].invalidate()
         timers.all[3].invalidate()
         await Self.join(thread)
@@ -339,7 +339,7 @@ import Testing
         #expect(calls.count > 3 && !calls.all.contains(false))
     }
 
-    @Test("A loop that never passes frees it with its thread, and a captured object may come back meanwhile")
+    @Test("A loop that never runs frees the block with its thread, and a deinit may schedule another block meanwhile")
     func neverRun() async throws {
         let freed = Recorder<pthread_t>()
         let thread = try startThread {
@@ -368,7 +368,7 @@ import Testing
         await Self.join(thread)
     }
 
-    @Test("In a loop that is no thread's own it ends the program, and so does firing it by hand on another thread")
+    @Test("scheduledHere ends the program in a loop that no thread owns, as does firing its timer on another thread")
     func refused() async {
         await #expect(processExitsWith: .failure) {
             let loop = TimerLoop()

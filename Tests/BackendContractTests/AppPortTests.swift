@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Files written for Apple's timers, ported by their imports: Tests/Programs/AppsOnApple, and the same in AppsOnHRTimer.
+/// Files written for Apple's timers (Tests/Programs/AppsOnApple), and the same files ported by their imports (AppsOnHRTimer).
 @Suite(.serialized, .timeLimit(.minutes(15))) struct AppPortTests {
     private static let files = [
         "BackgroundRefresh", "Carousel", "Countdown", "DownloadHUD", "FrameLabel", "Poller", "ViewModel",
     ]
 
-    /// Those that are not empty.
+    /// Returns the lines of the file that are not empty.
     private func lines(_ program: String, _ file: String) throws -> [String] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Programs/\(program)")
         return try String(contentsOf: folder.appending(path: "\(file).swift"), encoding: .utf8)
@@ -17,7 +17,7 @@ import Testing
 
     private func isImport(_ line: String) -> Bool { line.hasPrefix("import ") }
 
-    @Test("Of 181 lines 3 are changed, none is added or removed; beside them 13 names are imported, for one module")
+    @Test("The port changes 3 of 181 lines and adds or removes none; it imports 13 names in place of one module")
     func changedLines() throws {
         var (changed, all) = (0, 0)
         var (added, removed) = (0, 0)
@@ -32,7 +32,7 @@ import Testing
             removed += imports.subtracting(ourImports).count
         }
         #expect(all == 181)
-        // A selector, the attribute that makes one, and whether there is such a link at all.
+        // A selector, the attribute that makes a method one, and the `#if` that asks whether there is such a link at all.
         #expect(changed == 3)
         #expect(added == 13)
         #expect(removed == 1)
@@ -48,12 +48,12 @@ import Testing
     ]
 
     @Test(
-        "Both do the same, on the main thread's loop, on a queue and on a thread of their own",
-        // Slower than their own patience.
+        "The original and the port do the same on the main thread's loop, on a queue and on a thread of their own",
+        // With a sanitizer the programs are slower than their own time limits.
         .disabled(if: isSanitized)
     )
     func behaviour() throws {
-        // On a machine so busy that ten seconds do not suffice, once more.
+        // Runs again on a machine so busy that ten seconds are not enough.
         for (program, expected) in [
             ("AppsOnApple", Self.same), ("AppsOnHRTimer", Self.same + ["label: at most 60 frames a second"]),
         ] {

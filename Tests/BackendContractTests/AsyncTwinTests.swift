@@ -3,16 +3,16 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// The twins of blocking calls, on the real kernel.
+/// The asynchronous counterparts of blocking calls, on the real kernel.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct AsyncTwinTests {
     private let ended = Recorder<String>()
 
-    /// Begins in a handler, and returns while that runs.
+    /// Waits until the handler has begun, and returns while it still runs.
     private func began(_ begun: Recorder<Bool>) async throws {
         while begun.count == 0 { try await Task.sleep(for: .milliseconds(1)) }
     }
 
-    @Test("Cancelling in an asynchronous function waits for the handler that runs, of an engine and of a source")
+    @Test("cancelAndWait in an asynchronous function waits for the running handler of a timer or a source")
     func cancel() async throws {
         let engine = try TimerEngine()
         let begun = Recorder<Bool>()
@@ -42,7 +42,7 @@ import Testing
         #expect(ended.all == ["source's"])
     }
 
-    @Test("Ending an engine and a thread in an asynchronous function waits for their threads, for everybody who asks")
+    @Test("Shutdown in an asynchronous function waits for the thread of an engine or a loop, for every caller")
     func end() async throws {
         let begun = Recorder<Bool>()
         let worker = try TimerLoop.thread()

@@ -3,8 +3,8 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// Processes that really get SIGTSTP and stop. A shell presses Ctrl-Z, looks at /proc until its parent is stopped (T),
-/// and brings it back; it fails if that takes longer than 10 s.
+/// Processes that really get SIGTSTP and stop. A shell sends the signal as Ctrl-Z does, reads /proc until its parent is stopped
+/// (T), and continues it. The shell fails if that takes longer than 10 s.
 @Suite(.serialized) struct BackgroundGraceContractTests {
     private static let untilStopped = """
         n=0; while [ "$(sed 's/.*) //;s/ .*//' /proc/$PPID/stat)" != T ]; do
@@ -16,7 +16,7 @@ import Testing
         loop.run(until: .now.advanced(by: .seconds(30)))
     }
 
-    @Test("Ctrl-Z gives the time asked for, then the process stops, and goes on with SIGCONT", .timeLimit(.minutes(15)))
+    @Test("After Ctrl-Z the process has its time, then stops, and SIGCONT continues it", .timeLimit(.minutes(15)))
     func expires() async {
         await #expect(processExitsWith: .success) {
             let loop = TimerLoop()
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("Work that is finished stops the process at once, every time", .timeLimit(.minutes(15)))
+    @Test("The process stops as soon as its work is finished, every time", .timeLimit(.minutes(15)))
     func finishes() async {
         await #expect(processExitsWith: .success) {
             let loop = TimerLoop()
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(
-        "Ctrl-Z in the very moment after SIGCONT stops the process again",
+        "Ctrl-Z directly after SIGCONT stops the process again",
         // Thread Sanitizer keeps signals back until the next call that it intercepts.
         .disabled(if: isSanitized),
         .timeLimit(.minutes(15))
@@ -87,7 +87,7 @@ import Testing
             } foreground: { away in
                 if away > .zero { stops.append(away) }
                 if stops.count == 20 { loop.stop() }
-                // So that the loop learns of both signals at once.
+                // Blocks, so that the loop learns of both signals at once.
                 usleep(20_000)
             }
             for _ in 0..<64 { Self.startIdleThread() }
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    /// One that any other thread comes before. It may be the one that the kernel gives a signal of the process to.
+    /// Starts a thread with the lowest priority. The kernel may pick this thread to deliver a signal of the process.
     private static func startIdleThread() {
         var thread = pthread_t()
         pthread_create(
@@ -116,7 +116,7 @@ import Testing
         )
     }
 
-    /// Of the calling thread, and of those that it starts.
+    /// Blocks the signals in the calling thread, and in the threads that it starts from now on.
     private static func block(_ signals: [Int32]) {
         var set = sigset_t()
         sigemptyset(&set)
@@ -131,14 +131,14 @@ import Testing
     }
 
     @Test(
-        "Where both signals came in blocked, in every thread, Ctrl-Z gives time all the same, and the masks stay",
+        "A process that inherits both signals blocked still gets its time after Ctrl-Z, and its signal masks stay",
         // Thread Sanitizer allows no thread in such a child.
         .disabled(if: isSanitized),
         .timeLimit(.minutes(15))
     )
     func blocked() async {
         await #expect(processExitsWith: .success) {
-            // The child of fork(2) has one thread, whose mask is as a child of Foundation's `Process` inherits it.
+            // The child of fork(2) has one thread, with the signal mask that a child of Foundation's `Process` would inherit.
             let words = inChild { say in
                 Self.block([SIGTSTP, SIGCONT])
                 let loop = TimerLoop()
@@ -156,7 +156,7 @@ import Testing
                     grace?.invalidate()
                     say("\(Self.isBlocked(SIGTSTP)) \(Self.isBlocked(SIGCONT))")
                 }
-                // Nobody lets it in any more: it stays pending, and stops nothing.
+                // No thread unblocks the signal any more: it stays pending and stops nothing.
                 kill(getpid(), SIGTSTP)
                 say("\(Kernel.threads)")
             }

@@ -2,7 +2,7 @@
 import TestTraits
 import Testing
 
-/// What comes in time while every thread of Swift's pool is blocked, in a process of its own. In time means: while they are.
+/// Calls that come in time, that is, while every thread of Swift's pool is blocked. Each test starts a process of its own.
 @Suite("With all threads of the pool blocked", .serialized, .ownThread, .timeLimit(.minutes(15)))
 struct BlockedPoolTests {
     private func says(_ scenario: String, _ executors: String...) throws -> String {
@@ -10,32 +10,32 @@ struct BlockedPoolTests {
     }
 
     @Test(
-        "a timeout cancels what blocks a thread of the pool: onCancel runs on a thread of its own",
+        "a timeout cancels work that blocks a thread of the pool: onCancel runs on a thread of its own",
         arguments: ["", "ours"]
     )
     func onCancel(_ executors: String) throws {
         #expect(try says("on-cancel", executors) == "came")
     }
 
-    @Test("handlers of engines and of sources on queues come", arguments: ["handler", "source"], ["", "ours"])
+    @Test("handlers of engines and of sources on queues are called", arguments: ["handler", "source"], ["", "ours"])
     func handlers(_ scenario: String, _ executors: String) throws {
         #expect(try says(scenario, executors) == "came")
     }
 
-    @Test("sleeps on a TimerExecutor come", arguments: ["", "ours"])
+    @Test("sleeps on a TimerExecutor end", arguments: ["", "ours"])
     func sleeps(_ executors: String) throws {
         #expect(try says("executor-sleep", executors) == "came")
     }
 
     @Test(
-        "an unstructured timeout returns to a TimerExecutor, though its work has not even begun",
+        "an unstructured timeout returns to a TimerExecutor, although its work has not even begun",
         arguments: ["", "ours"]
     )
     func unstructured(_ executors: String) throws {
         #expect(try says("executor-timeout", executors) == "came")
     }
 
-    @Test("what runs in the pool waits, whosever that is: a Task.sleep there", arguments: ["", "ours"])
+    @Test("a Task.sleep in the pool waits, whichever executors provide the pool", arguments: ["", "ours"])
     func inPool(_ executors: String) throws {
         #expect(try says("task-sleep", executors) == "waits")
     }

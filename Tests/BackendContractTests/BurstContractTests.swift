@@ -6,8 +6,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-/// Timers that cannot keep up on a real engine and on the shared one. What comes between a deadline and its call is counted:
-/// no bound is one of time.
+/// Timers that cannot keep up, on an engine of their own and on the shared one. The tests count the calls between a deadline
+/// and its own call; no bound is a length of time.
 @Suite(.serialized, .ownThread, .timeLimit(.minutes(15))) struct BurstContractTests {
     enum Place: CaseIterable { case coalesced, normal, precise, shared }
 
@@ -21,16 +21,16 @@ import Testing
     }
 
     @Test(
-        "Beside 200 bursts of 100 ns a timer comes after one tick of each, as the engine's own readings of the clock tell",
+        "Beside 200 bursts of 100 ns a timer comes after one tick of each, by the engine's own clock readings",
         arguments: Place.allCases
     )
     func bursts(_ place: Place) throws {
         let engine = try engine(place)
-        // For each burst: the readings that its ticks came at, the latest four.
+        // For each burst: the clock readings at which its ticks came.
         let ticks = (0..<200).map { _ in Recorder<MonotonicInstant>() }
         let isOver = Atomic(false)
         let start = MonotonicInstant.now
-        // Before the bursts, so that they are armed when their deadlines come.
+        // Armed before the bursts, so that they are in the queue when their deadlines come.
         let done = DispatchSemaphore(value: 0)
         let found = Recorder<[Int]>()
         for index in 1...5 {
@@ -50,12 +50,12 @@ import Testing
         for token in tokens { engine.cancel(token) }
         for counts in found.all {
             #expect(counts.allSatisfy { $0 <= 1 })
-            // A handler that ran then, and one tick of each.
+            // A handler that ran at the deadline, and one tick of each burst.
             #expect(counts.reduce(0, +) <= 201)
         }
     }
 
-    @Test("A source of 10 µs whose handler takes 20 delays a timer beside it on the shared engine by one call")
+    @Test("A 10 µs source whose handler takes 20 µs delays another timer of the shared engine by two calls at most")
     func source() {
         let source = TimerSource()
         let begun = Recorder<MonotonicInstant>()
@@ -75,7 +75,7 @@ import Testing
         }
         #expect(done.wait(timeout: .now() + 60) == .success)
         source.cancel()
-        // One that had been chosen before the deadline, and one tick.
+        // One call that had been chosen before the deadline, and one tick.
         #expect(between.all.allSatisfy { $0 <= 2 } && between.count == 1)
     }
 }

@@ -3,7 +3,7 @@ import HRTimer
 import HRTimerCalendar
 import Testing
 
-/// Timers by the calendar on the real wall clock.
+/// Calendar timers on the real wall clock.
 @Suite("Calendar on the real clock", .timeLimit(.minutes(15)))
 struct CalendarContractTests {
     private let seconds: CalendarSchedule
@@ -13,7 +13,7 @@ struct CalendarContractTests {
         seconds = try CalendarSchedule(matching: DateComponents(nanosecond: 0), in: utc)
     }
 
-    @Test("A timer that comes each second is never early, and for each second once")
+    @Test("A timer for every second is never early, and fires once for each second")
     func timer() async throws {
         let engine = try WallTimerEngine()
         let (stream, came) = AsyncStream.makeStream(of: WallTimerEngine.Fire.self)
@@ -29,7 +29,7 @@ struct CalendarContractTests {
         await engine.shutdown()
     }
 
-    @Test("Ticks of each second are never early, and each second has one")
+    @Test("Ticks for every second are never early, and each second has one")
     func ticks() async {
         var last: WallInstant?
         for await tick in WallClock().ticks(by: seconds).prefix(2) {

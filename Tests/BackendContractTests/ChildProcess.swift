@@ -1,6 +1,6 @@
 import CTestSupport
 
-/// Says a word to the parent.
+/// Sends a word from the child to the parent.
 typealias Say = @Sendable (String) -> Void
 
 private final class Body {
@@ -8,7 +8,8 @@ private final class Body {
     init(_ run: @escaping (@escaping Say) -> Void) { self.run = run }
 }
 
-/// What a child says that calls `body`, one line a word; it has 30 s for each.
+/// Calls `body` in a child of fork(2), and returns the words that the child sends, one a line. The child has 30 s for each
+/// word.
 func inChild(_ body: @escaping (@escaping Say) -> Void) -> [String] {
     var text = [CChar](repeating: 0, count: 4096)
     let boxed = Body(body)

@@ -4,19 +4,19 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// Every way of waiting on each clock it knows, on the real kernel. `make time-namespace` runs these where the boot-time clock
-/// is days ahead of the monotonic one.
+/// Every way of waiting, on each clock that it knows, on the real kernel. `make time-namespace` runs these tests where the
+/// boot-time clock is days ahead of the monotonic one.
 @Suite(.serialized) struct ClockContractTests {
     private func now(_ clock: TimerClock) -> Int64 { hrt_clock_now_ns(clock.c) }
 
-    @Test("A futex cannot wait in boot time, and all else can wait on every clock")
+    @Test("A futex cannot wait in boot time; all other ways can wait on every clock")
     func ways() {
         #expect(!WayToWait.available(on: .bootTime).contains(.futex))
         #expect(WayToWait.available(on: .wall) == WayToWait.available)
         #expect(WayToWait.available(on: .bootTime) == WayToWait.available.filter { $0 != .futex })
     }
 
-    @Test("The shared clocks sleep for real, never short")
+    @Test("Sleeps on the shared clocks are real, and never short")
     func shared() async throws {
         let boot = BootTimeInstant.now.advanced(by: .milliseconds(1))
         try await Task.sleep(until: boot, clock: .bootTime)
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(
-        "Never early on the clock asked for, from a nanosecond to a hundredth of a second",
+        "A wait is never early on its clock, from a nanosecond to a hundredth of a second",
         arguments: WayOnClock.available
     )
     func neverEarly(_ pair: WayOnClock) throws {
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("Engines on both other clocks fire on time, precise ones too", arguments: TimerPrecision.allCases)
+    @Test("Engines on the wall and boot-time clocks fire on time, precise ones too", arguments: TimerPrecision.allCases)
     func engines(_ precision: TimerPrecision) throws {
         func fire<Instant: TimerInstant>(_ type: Instant.Type) throws -> [Duration] {
             let engine = try ClockTimerEngine<Instant>(.init(precision: precision))
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(
-        "What should be spun but is far away, since the clock was set back, is slept through",
+        "A spin to a deadline that is far away, since the clock was set back, sleeps through most of the time",
         arguments: WayOnClock.available
     )
     func farSpin(_ pair: WayOnClock) throws {
@@ -88,14 +88,14 @@ import Testing
         let outcome = hrt_wait_spin_until(wait, deadline_ns, window.c, &read_ns, &spun_ns)
         #expect(outcome == Int32(HRT_WAIT_TIMED_OUT))
         #expect(read_ns >= deadline_ns)
-        // The last 20 ms of it, unless the machine let it sleep too long.
+        // It spins for the last 20 ms, or for less if the machine let it sleep too long.
         #expect(spun_ns <= 60_000_000)
     }
 
     private static var mayStep: Bool { environment("HRTIMER_SET_CLOCK") != nil }
 
     @Test(
-        "The real wall clock is set: what a step forward passes fires at once, a step back delays",
+        "Setting the real wall clock forward fires the timers that it passes at once, setting it back delays them",
         .enabled(if: mayStep, "sets the system's clock for some ms, as root: make clock-steps"),
         .timeLimit(.minutes(15))
     )
@@ -108,7 +108,7 @@ import Testing
     }
 }
 
-/// One engine against a clock that is set: 3 s forward, and back.
+/// Runs one engine while the wall clock is set 3 s forward, and back.
 private enum RealSteps {
     static func run(_ way: WayToWait, _ precision: TimerPrecision) throws {
         let engine = try WallTimerEngine(.init(wayToWait: way, precision: precision))
@@ -129,11 +129,11 @@ private enum RealSteps {
         let stepped = MonotonicInstant.now
         while fires.count == 0 { pause(.milliseconds(1)) }
         try wallShould(be: .zero)
-        // The first was passed by the step, and came soon; the second was not, although 1 s of it is gone.
+        // The step passed the first deadline, whose timer fired soon. The second was still ahead, by a second of the set clock.
         try #require(fires.count == 1)
         #expect(stepped.duration(to: fires.all[0].at) < .seconds(1))
         #expect(fires.all[0].fire.firedAt >= fires.all[0].fire.deadline)
-        // Ahead and back again: 200 ms by the wall clock take 200 ms, though the clock had passed them.
+        // Ahead, and then 200 ms back: the clock must go through those 200 ms once more before the timer fires.
         try wallShould(be: .seconds(3))
         let delayed = engine.schedule(at: WallInstant.now.advanced(by: .milliseconds(10))) { fires.append(($0, .now)) }
         try wallShould(be: .milliseconds(-200) + .seconds(3))

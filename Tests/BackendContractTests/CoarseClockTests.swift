@@ -5,10 +5,10 @@ import TestSupport
 import TestTraits
 import Testing
 
-/// On clocks that tick once a millisecond, as in some containers: in a program of its own, whose readings of the clocks go
-/// through a library of ours, Tests/CoarseClock. The kernel's own timers stay as they are.
+/// Clocks that tick once a millisecond, as in some containers. A program of its own reads the clocks through a preloaded
+/// library of ours, Tests/CoarseClock. The kernel's own timers stay as they are.
 @Suite(.serialized, .ownThread, .disabled(if: isSanitized), .timeLimit(.minutes(15))) struct CoarseClockTests {
-    /// Built once. Nil where there is no compiler.
+    /// The path of that library, which is built once. Nil where there is no compiler.
     private static let library: String? = {
         let source = URL(filePath: #filePath).deletingLastPathComponent().appending(
             path: "../CoarseClock/coarse_clock.c"
@@ -48,26 +48,26 @@ import Testing
     }
 
     @Test(
-        "A timer of 1 ms takes a wake-up or two a tick, spins nothing and is never early; .precise says once that it is none",
+        "A 1 ms timer wakes once or twice a tick, never spins and is never early; .precise warns once of its limit",
         arguments: ["futex", "timerfd", "libevent", "loop", "loop-with-source", "served-loop"],
         TimerPrecision.allCases
     )
     func wakeups(_ face: String, _ precision: TimerPrecision) throws {
         for clock in [[:], ["COARSE_CLOCK_PHASE_NS": "300000"], ["COARSE_CLOCK_DRIFT_NS": "3000"]] {
             let outcome = try run(face, "\(precision)", clock)
-            // 300 ms; on a loaded machine ticks are missed.
+            // The program runs for 300 ms; on a loaded machine some ticks are missed.
             #expect(outcome.calls > 20 && outcome.early == 0)
             #expect(outcome.wakeups <= 2 * 300 + 50, "\(face) \(precision) \(clock): \(outcome)")
             #expect(outcome.spun_us == 0)
             #expect(outcome.cpu_us < 150_000, "\(face) \(precision) \(clock): \(outcome)")
-            // A host that waits for a loop waits as it does for any descriptor.
+            // A host waits for a loop's descriptor as for any other, not precisely, so that there is nothing to warn of.
             let isTold = precision == .precise && face != "served-loop" && UsageWarning.isLookedFor
             #expect(outcome.warnings == (isTold ? 1 : 0))
         }
     }
 
     @Test(
-        "Where ticks are further apart than the clock tells, a bare wait goes on until its deadline",
+        "Where ticks are further apart than the clock's resolution says, a bare wait still lasts until its deadline",
         arguments: ["futex", "libevent"]
     )
     func unevenTicks(_ way: String) throws {
@@ -75,7 +75,7 @@ import Testing
         #expect(outcome.calls == 60 && outcome.early == 0)
     }
 
-    @Test("Where the kernel's timers alone are coarse and the clock is read finely, .precise is what it is elsewhere")
+    @Test("Where only the kernel's timers are coarse and the clock's readings are fine, .precise works as elsewhere")
     func fineReadings() throws {
         let outcome = try run("futex", "precise", ["COARSE_CLOCK_IS_FINE": "1"])
         #expect(outcome.warnings == 0 && outcome.early == 0)

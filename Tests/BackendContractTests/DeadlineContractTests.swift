@@ -5,10 +5,11 @@ import Synchronization
 import TestTraits
 import Testing
 
-/// Deadlines of operations that compute and block, on the real clock: no upper bound but that what must come does come.
+/// Deadlines of operations that compute and block, on the real clock. The tests set no upper bound: a cancellation only has to
+/// come.
 @Suite("Deadlines on the real clock", .ownThread, .timeLimit(.minutes(15)))
 struct DeadlineContractTests {
-    /// Computes until that is so, for a minute at most.
+    /// Polls until the condition holds, for a minute at most. Returns whether it does.
     private func comes(_ condition: () -> Bool) -> Bool {
         let end = MonotonicInstant.now + .seconds(60)
         while !condition() {
@@ -18,7 +19,7 @@ struct DeadlineContractTests {
         return true
     }
 
-    /// Any thread.
+    /// A counter for any thread.
     private final class Count: Sendable {
         private let count = Atomic(0)
         var value: Int { count.load(ordering: .acquiring) }
@@ -32,7 +33,7 @@ struct DeadlineContractTests {
         }
     }
 
-    @Test("An operation that computes or blocks and never suspends learns of its deadline, not before it")
+    @Test("An operation that computes or blocks and never suspends is cancelled at its deadline, not before it")
     func computes() async throws {
         let (wasCancelled, deadline) = await Worker().compute(comes)
         #expect(wasCancelled)
@@ -47,7 +48,7 @@ struct DeadlineContractTests {
         #expect(await withDeadline(in: .milliseconds(2), clock: SuspendingClock()) { comes { Task.isCancelled } })
     }
 
-    @Test("An operation that blocks the thread of the very engine which its clock has learns of its deadline")
+    @Test("An operation that blocks the thread of its own clock's engine is cancelled at its deadline")
     func ownEngine() async throws {
         let executor = try TimerExecutor()
         let wasCancelled = await Task(executorPreference: executor) {
@@ -57,7 +58,7 @@ struct DeadlineContractTests {
         #expect(wasCancelled)
     }
 
-    @Test("A cancellation handler that blocks keeps neither the engine waiting nor other operations' handlers")
+    @Test("A cancellation handler that blocks delays neither the engine nor other operations' handlers")
     func blockingHandlers() async throws {
         let engine = try TimerEngine(.init(name: "contract"))
         let clock = MonotonicClock(engine: engine)
@@ -66,7 +67,7 @@ struct DeadlineContractTests {
         let others = Count()
         let sawTimer = Count()
         let sawOthers = Count()
-        // Apart from the test's thread: while its handler runs, Swift's runtime keeps the task from going on, and its thread.
+        // In a task of its own: while its cancellation handler runs, Swift's runtime keeps a task and its thread from going on.
         let blocked = Task.detached {
             await withDeadline(in: .milliseconds(1), clock: clock) {
                 await withTaskCancellationHandler {
@@ -100,9 +101,9 @@ struct DeadlineContractTests {
         await engine.shutdown()
     }
 
-    @Test("Of two handlers that come at once, while a third one blocks, the first does not keep the second waiting")
+    @Test("While one handler blocks, the first of two that come at once does not keep the second waiting")
     func blockingTogether() async {
-        // In a process of its own: threads that other tests have started would help.
+        // In a process of its own: threads that other tests have started would run handlers too.
         await #expect(processExitsWith: .success) { try await DeadlineContractTests().blockTogether() }
     }
 
@@ -120,7 +121,7 @@ struct DeadlineContractTests {
                 }
             }
         }
-        // Each on a thread of its own, which its handler keeps: the pool has as many as there are processors.
+        // Each task has a thread of its own, which its handler keeps busy. The pool has only one thread per processor.
         let executors = try (0..<3).map { _ in try TimerExecutor() }
         let first = Task(executorPreference: executors[0]) { await operate(until: clock.now + .milliseconds(1)) }
         while begun.value == 0 { await Task.yield() }
@@ -139,14 +140,14 @@ struct DeadlineContractTests {
 
     private final class Name: Sendable { let text = Mutex("") }
 
-    @Test("Handlers run on threads of their own, which end when they have nothing to do")
+    @Test("Cancellation handlers run on threads of their own, which end when they have nothing to do")
     func threads() async {
-        // In a process of its own: other tests have deadlines, too, at all times.
+        // In a process of its own: other tests have deadlines at any time, too.
         await #expect(processExitsWith: .success) { await DeadlineContractTests().handOver() }
     }
 
     private func handOver() async {
-        // A deadline that comes before the operation has its handler is its own task's to handle: one further away, then.
+        // If the deadline comes before the handler is set, the task itself runs the handler. Then the next one is further away.
         var name = ""
         var length = Duration.milliseconds(1)
         while name.isEmpty, length < .seconds(60) {
@@ -157,7 +158,7 @@ struct DeadlineContractTests {
         #expect(comes { threadsNamed("hrtimer-cancel") == 0 })
     }
 
-    /// Empty if the operation had been cancelled before it began.
+    /// Returns the name of the thread that ran the handler, or "" if the operation was cancelled before it began.
     private func nameOfHandlersThread(_ length: Duration) async -> String {
         let name = Name()
         let isInTime = await withDeadline(in: length, clock: MonotonicClock()) {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HRTimerCore
 
-/// How a task that sleeps on an engine makes up for the way to its own thread.
+/// How the timer of a sleeping task allows for the time that the task needs to get to its own thread.
 @Suite(.ownThread) struct EarlySleepContractTests {
     private func engine(_ precision: TimerPrecision) async throws -> TimerEngine {
         let engine = try TimerEngine(.init(name: "early", precision: precision))
@@ -18,8 +18,8 @@ import Testing
         return engine
     }
 
-    /// A deadline, and what the engine's thread was seen to sleep until while a task slept until that. On a busy machine
-    /// nobody may look in time: then the next sleep is looked at.
+    /// Returns a deadline that a task slept until, the instant that the engine's thread slept until meanwhile, and the number
+    /// of sleeps. On a busy machine the test may look too late: then it looks at the next sleep.
     private func parked(
         _ engine: TimerEngine
     ) async throws -> (deadline: MonotonicInstant, until: MonotonicInstant, sleeps: Int) {
@@ -31,7 +31,7 @@ import Testing
             while seen == nil, .now < deadline {
                 try await Task.sleep(for: .microseconds(100))
                 let until = MonotonicInstant(nanoseconds: engine.core.state.withLock { $0.parkedUntil_ns })
-                // The thread may not be done yet with the sleep before, or be done already with this one.
+                // The thread may still be in the sleep before this one, or be through with this one already.
                 if until > begun, until < .distantFuture { seen = until }
             }
             try await sleep
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "Where nothing coalesces a sleep's timer is set before its deadline, by what was learned of the way to the task",
+        "Without coalescing a sleep's timer is set before its deadline, by the learned time of the way to the task",
         .timeLimit(.minutes(5)),
         arguments: [TimerPrecision.normal, .precise]
     )
@@ -50,15 +50,15 @@ import Testing
         let engine = try await engine(precision)
         let (deadline, parked, sleeps) = try await parked(engine)
         #expect(parked < deadline)
-        // The budget allows no more.
+        // The spin budget allows no longer lead.
         #expect(parked.advanced(by: .milliseconds(2)) > deadline)
-        // Each counts once, from its deadline.
+        // Each sleep is recorded once, with its lateness from the task's deadline.
         #expect(engine.lateness.count == 50 + sleeps)
         #expect(engine.lateness.earlyCount == 0)
         await engine.shutdown()
     }
 
-    @Test("Where timers coalesce a sleep's timer is set for its deadline", .timeLimit(.minutes(5)))
+    @Test("With coalescing a sleep's timer is set for its deadline", .timeLimit(.minutes(5)))
     func coalesced() async throws {
         let engine = try await engine(.coalesced)
         let (deadline, parked, _) = try await parked(engine)
@@ -66,7 +66,7 @@ import Testing
         await engine.shutdown()
     }
 
-    @Test("A watch for late fires is told the deadline of a sleep, and not an earlier one", .timeLimit(.minutes(5)))
+    @Test("A lateness watch sees the deadline of a sleep, and not an earlier instant", .timeLimit(.minutes(5)))
     func watched() async throws {
         let reported = Recorder<MonotonicInstant>()
         var configuration = TimerEngine.Configuration(name: "watched", precision: .normal)

@@ -11,7 +11,7 @@ import Testing
         try TimerEngine(.init(name: "contract", wayToWait: way))
     }
 
-    @Test("Never early, and every one-shot timer fires once", arguments: WayToWait.available)
+    @Test("Every one-shot timer fires once, and none is early", arguments: WayToWait.available)
     func neverEarly(_ way: WayToWait) throws {
         let engine = try makeEngine(way)
         var random = SeededRandom.fromEnvironment()
@@ -61,12 +61,12 @@ import Testing
         let done = DispatchSemaphore(value: 0)
         engine.schedule(after: .milliseconds(1)) { _ in done.signal() }
         #expect(done.wait(timeout: .now() + 60) == .success)
-        // It fired within the hour: it was woken, once, unless it was awake for a reason of its own.
+        // The timer fired within the hour, so that the engine was woken: once, unless it was awake for another reason.
         #expect(engine.statistics.wakesSent <= before.wakesSent + 1)
     }
 
     @Test(
-        "Each sleep that ends by itself is in the histogram of wake latencies",
+        "Each sleep that lasts until its deadline is in the histogram of wake latencies",
         arguments: [.normal, .precise] as [TimerPrecision]
     )
     func wakeLatency(_ precision: TimerPrecision) throws {
@@ -87,13 +87,13 @@ import Testing
             if latency.count > 0 { #expect(try #require(latency.min) < .milliseconds(2)) }
             most = max(most, latency.count)
         }
-        // The first call is woken for by `schedule`, or not at all.
+        // The engine wakes for the first call because of `schedule`, or does not sleep before it.
         #expect(most >= 40)
     }
 
-    @Test("Two precise engines on one processor give way: at best both make most of the calls that one alone makes")
+    @Test("Two precise engines on one processor yield to each other: at best each makes most of the calls of one alone")
     func giveWay() throws {
-        // Whatever else runs on that processor takes its share, of one alone as of two: the best of a few tries counts.
+        // Other work on that processor takes its share from one engine as from two: the best of a few tries counts.
         var isMost = false
         for _ in 0..<10 where !isMost {
             let alone = try firesOfTheLeast(of: 1, ticks: 300)
@@ -102,7 +102,7 @@ import Testing
         #expect(isMost)
     }
 
-    /// How many calls the worst off of so many precise engines on processor 0 makes, of `ticks` in as many milliseconds.
+    /// Runs `count` precise engines on processor 0 for `ticks` milliseconds. Returns the fewest calls of any of them.
     private func firesOfTheLeast(of count: Int, ticks: Int) throws -> Int {
         var configuration = TimerEngine.Configuration(name: "contract", precision: .precise)
         configuration.spinBudget = 1
@@ -125,7 +125,7 @@ import Testing
         return fires.map(\.current).min() ?? 0
     }
 
-    @Test("A precise call that waits for its deadline is not made if an earlier handler, armed meanwhile, cancels it")
+    @Test("A precise call that waits for its deadline is withdrawn if an earlier handler, armed meanwhile, cancels it")
     func calledOffByAnEarlierOne() throws {
         var configuration = TimerEngine.Configuration(name: "contract", precision: .precise)
         configuration.spinBudget = 1
@@ -149,7 +149,7 @@ import Testing
             #expect(done.wait(timeout: .now() + 60) == .success)
             guard wasLive.isSet else { continue }
             calledOff += 1
-            // The engine's thread has let go of `later` once it calls another.
+            // The engine's thread has released `later` once it calls another handler.
             engine.schedule(at: deadline) { _ in done.signal() }
             #expect(done.wait(timeout: .now() + 60) == .success)
             #expect(calls.current == before)
@@ -157,7 +157,7 @@ import Testing
         #expect(calledOff > 0)
     }
 
-    @Test("Four threads that arm for one instant wake a sleeping engine once, whatever they submit")
+    @Test("Four threads that arm timers for one instant wake a sleeping engine once, however many they arm")
     func wakesOnce() throws {
         let engine = try makeEngine(.futex)
         waitUntilAsleep(engine)
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(
-        "However many earlier and earlier deadlines four threads arm, each sleep of the engine is ended by one wake at most"
+        "Four threads that arm earlier and earlier deadlines send at most one wake for each sleep of the engine"
     )
     func wakesOncePerSleep() throws {
         let engine = try makeEngine(.futex)
@@ -186,12 +186,12 @@ import Testing
         waitUntilAsleep(engine)
         let after = engine.statistics
         #expect(after.wakesSent > before.wakesSent)
-        // One more, if the thread has not come round to the last by now.
+        // One more, if the thread has not counted the last wake-up yet.
         #expect(after.wakesSent - before.wakesSent <= after.wakeups - before.wakeups + 1)
         #expect(after.wakesSent - before.wakesSent < 4000)
     }
 
-    @Test("Nothing that four threads arm or move while a handler runs sends a wake: the engine is awake")
+    @Test("Timers that four threads arm or move while a handler runs send no wake: the engine is awake")
     func wakesNobodyDuringHandler() throws {
         let engine = try makeEngine(.futex)
         let sources = (0..<4).map { _ in TimerSource(engine: engine) }
@@ -220,7 +220,7 @@ import Testing
         threads.forEach(join)
     }
 
-    @Test("A precise source that arms itself anew after each call does not wake its own thread for it")
+    @Test("A precise source that rearms itself after each call does not wake its own thread for it")
     func preciseWakesItselfNot() throws {
         let engine = try TimerEngine(.init(name: "contract", precision: .precise))
         let source = TimerSource(engine: engine)
@@ -232,11 +232,11 @@ import Testing
         #expect(done.wait(timeout: .now() + 60) == .success)
         source.cancelAndWait()
         let statistics = engine.statistics
-        // Not zero: the queue may look once at an instant when nothing is due.
+        // Not zero: the timer queue may have the thread look once at an instant when nothing is due.
         #expect(statistics.spuriousWakeups < statistics.fires / 2)
     }
 
-    @Test("A precise timer that waits, spinning, is not called if the handler of an earlier one cancels it")
+    @Test("A precise timer that spins up to its deadline is not called if the handler of an earlier one cancels it")
     func cancelledBetweenPreparationAndCall() throws {
         let engine = try TimerEngine(.init(name: "contract", precision: .precise))
         let calledAfterCancel = Count()
@@ -268,13 +268,13 @@ import Testing
         #expect(engine.statistics.fires == UInt64(calls.current), "what was called off is no fire")
     }
 
-    @Test("A precise timer that waits, spinning, is not called if the handler of an earlier one shuts the engine down")
+    @Test("A precise timer that spins up to its deadline is not called if an earlier handler shuts the engine down")
     func shutDownBetweenPreparationAndCall() throws {
         let shutDownInTime = Count()
         let calledAfterShutdown = Count()
         var configuration = TimerEngine.Configuration(name: "contract", precision: .precise)
         configuration.spinBudget = 1
-        // On a machine so busy that no round is in time, more of them, with more time.
+        // On a machine so busy that no round is in time, more rounds follow, with more time each.
         for round in 0..<2000 where round < 200 || shutDownInTime.current == 0 {
             let engine = try TimerEngine(configuration)
             let wasShutDown = Flag()
@@ -304,7 +304,7 @@ import Testing
         repeat {
             last = engine.statistics
             blockThread(until: engine.now.nanoseconds + 5_000_000)
-            // Before it has begun it is not asleep either.
+            // A thread that has not begun yet is not asleep either.
         } while engine.statistics != last || last.wakeups == 0
     }
 
@@ -320,7 +320,7 @@ import Testing
         var current: Int { value.load(ordering: .relaxed) }
     }
 
-    @Test("Cancel and wait: when it returns, no call is running and none comes", arguments: WayToWait.available)
+    @Test("When cancelAndWait returns, no call is running and none follows", arguments: WayToWait.available)
     func cancelAndWait(_ way: WayToWait) throws {
         let engine = try makeEngine(way)
         for _ in 0..<500 {
@@ -338,7 +338,7 @@ import Testing
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("Cancel and wait inside the own handler does not wait for itself")
+    @Test("cancelAndWait in the timer's own handler does not wait for itself")
     func cancelAndWaitInside() throws {
         let engine = try makeEngine(.futex)
         let done = DispatchSemaphore(value: 0)
@@ -349,11 +349,11 @@ import Testing
         #expect(done.wait(timeout: .now() + 60) == .success)
     }
 
-    @Test("Four threads arm, move and cancel against the engine: nothing is lost and nothing is left")
+    @Test("Four threads that arm, move and cancel while the engine fires lose no timer and leave none")
     func storm() throws {
         let engine = try makeEngine(.futex)
         let fired = Count()
-        // Calls and cancels of timers that were left alone, and of those that were moved.
+        // Calls and cancels, of timers that were left alone and of timers that were moved.
         let ends = (left: Count(), moved: Count())
         let moved = Count()
         let threads = try (0..<4).map { index in
@@ -378,7 +378,7 @@ import Testing
         threads.forEach(join)
         while engine.liveTimers > 0 { blockThread(until: engine.now.nanoseconds + 1_000_000) }
         engine.shutdown()
-        // Each was either cancelled or called; one that is moved while its handler runs, once more.
+        // Each timer was either cancelled or called, once; a timer that is moved while its handler runs, once more.
         #expect(ends.left.current == 20_000 - moved.current)
         #expect((moved.current...2 * moved.current).contains(ends.moved.current))
         #expect(engine.statistics.fires == UInt64(fired.current))
@@ -400,13 +400,13 @@ import Testing
                 }
             }
             #expect(canaries.count == 0)
-            // The test library has threads and descriptors that come and go; a leak would be of hundreds.
+            // The test library has threads and descriptors that come and go; a leak would leave hundreds.
             #expect(Kernel.openDescriptors - before.descriptors < 50)
             #expect(Kernel.threads - before.threads < 50)
         }
     }
 
-    @Test("The last reference may go in a handler")
+    @Test("The last reference to an engine may go in a handler")
     func endsInHandler() throws {
         let done = DispatchSemaphore(value: 0)
         let canaries = Canaries()

@@ -6,7 +6,7 @@ import Testing
 
 /// The end of an engine that has a thread, and of its handlers.
 @Suite struct EngineEndContractTests {
-    @Test("Everybody who shuts an engine down waits for its end, the second too", .timeLimit(.minutes(15)))
+    @Test("Every caller of shutdown waits for the engine's end, the second too", .timeLimit(.minutes(15)))
     func endedTwice() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         let log = Recorder<String>()
@@ -14,7 +14,7 @@ import Testing
         engine.schedule(at: .distantPast) { _ in
             isRunning.signal()
             usleep(50_000)
-            // In a handler it cannot wait for itself.
+            // In a handler, shutdown cannot wait for that handler.
             engine.shutdown()
             log.append("handler")
         }
@@ -30,7 +30,7 @@ import Testing
         #expect(log.all == ["handler", "ended", "ended", "ended"])
     }
 
-    @Test("A handler that shuts its engine down first keeps nobody waiting, nor lets anybody go before it has returned")
+    @Test("If a handler shuts its engine down first, other callers return when it has returned, and not before")
     func endedByHandlerFirst() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         let log = Recorder<String>()
@@ -52,7 +52,7 @@ import Testing
         #expect(log.all == ["handler", "ended", "ended"])
     }
 
-    @Test("When cancelAndWait returns, what the handler captured is free", .timeLimit(.minutes(15)))
+    @Test("When cancelAndWait returns, what the handler captured has been freed", .timeLimit(.minutes(15)))
     func freedBeforeReturn() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }
@@ -69,14 +69,14 @@ import Testing
                 engine.cancelAndWait(token)
                 #expect(canaries.count == 0)
             }
-            // Until it waits, or nearly.
+            // Long enough for the caller to wait, or nearly so.
             usleep(200)
             mayReturn.signal()
             join(caller)
         }
     }
 
-    @Test("Where freeing a handler takes its time, what is called next is as late as that", .timeLimit(.minutes(15)))
+    @Test("If it takes long to free a handler, the next call is late by that time", .timeLimit(.minutes(15)))
     func slowToFree() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }
@@ -88,7 +88,7 @@ import Testing
             mayGoOn.wait()
         }
         isBlocked.wait()
-        // Both in one look of the engine.
+        // The engine takes both in one look at its queue.
         engine.schedule(at: .distantPast) { [slow = SlowToFree(freed)] _ in withExtendedLifetime(slow) {} }
         engine.schedule(at: .distantPast) { fire in called.append(fire.firedAt) }
         mayGoOn.signal()
@@ -107,9 +107,9 @@ import Testing
         }
     }
 
-    @Test("Engines and loops that end in their own handlers leave no thread to be joined")
+    @Test("Engines and loops that end in their own handlers leave no thread unjoined")
     func nothingToJoin() async {
-        // In a process of its own, whose memory is nobody else's.
+        // In a process of its own, in which nobody else maps memory.
         await #expect(processExitsWith: .success) {
             func endInHandlers(_ count: Int) throws {
                 for _ in 0..<count {
@@ -126,16 +126,16 @@ import Testing
                         mayEnd.wait()
                         worker?.shutdown()
                     }
-                    // The block has the last reference.
+                    // The block holds the last reference.
                     worker = nil
                     mayEnd.signal()
                 }
             }
-            // glibc keeps some stacks for the next threads: 40 MB of them.
+            // glibc caches stacks for the next threads, 40 MB of them.
             try endInHandlers(20)
             let before = Kernel.mappedBytes
             try endInHandlers(200)
-            // A thread that nobody joins leaves its stack behind, of 8 MB.
+            // A thread that nobody joins leaves its stack of 8 MB behind.
             #expect(Kernel.mappedBytes - before < 500_000_000)
         }
     }

@@ -3,9 +3,9 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// What wakes an engine's thread that sleeps: to the nanosecond, by the engine's own counts.
+/// The wakes of an engine's sleeping thread, to the nanosecond, by the engine's own counts.
 @Suite struct EngineSleepContractTests {
-    /// An engine that sleeps until the instant, and does not think of waking before.
+    /// Returns an engine whose thread sleeps until the deadline, and is not about to wake before.
     private func asleep(_ precision: TimerPrecision, until deadline: MonotonicInstant) throws -> TimerEngine {
         let engine = try TimerEngine(.init(name: "contract", precision: precision))
         engine.schedule(at: deadline) { _ in }
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "What is armed or moved for the instant that the engine sleeps to wakes nobody; a nanosecond earlier does",
+        "Arming or moving to the instant that the engine sleeps until wakes nobody; a nanosecond earlier does",
         .timeLimit(.minutes(15)),
         arguments: TimerPrecision.allCases
     )
@@ -47,7 +47,7 @@ import Testing
         engine.shutdown()
     }
 
-    @Test("A sleep that is ended by a wake is no wake latency", arguments: TimerPrecision.allCases)
+    @Test("A sleep that a wake ends is not recorded as a wake latency", arguments: TimerPrecision.allCases)
     func wokenIsNoLatency(_ precision: TimerPrecision) throws {
         let engine = try asleep(precision, until: .now.advanced(by: .seconds(3600)))
         for seconds in [1800, 900] {

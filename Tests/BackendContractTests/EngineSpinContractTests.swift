@@ -7,8 +7,9 @@ import Testing
 
 @testable import HRTimerCore
 
-/// What other threads do to an engine whose thread spins up to a deadline. Its spin window has learned that wakes come 12 ms late,
-/// so that it spins long enough to be met there: where a busy machine keeps a round from that, the next one counts.
+/// Changes by other threads while an engine's thread spins up to a deadline. The spin window is taught that wakes come 12 ms
+/// late, so that the thread spins long enough for the test to catch it. Where a busy machine prevents that, the next round
+/// counts.
 @Suite(.serialized) struct EngineSpinContractTests {
     private let engine: TimerEngine
     private let calls = Recorder<TimerFire>()
@@ -19,7 +20,7 @@ import Testing
         engine = try TimerEngine(configuration)
     }
 
-    /// In a handler, since the spin window is the engine's thread's. A few wakes that are in time would teach it better.
+    /// Teaches the spin window in a handler, since it belongs to the engine's thread. A few punctual wakes would undo that.
     private func learnToSpin() {
         let hasLearned = DispatchSemaphore(value: 0)
         let window = engine.core.window
@@ -30,7 +31,7 @@ import Testing
         hasLearned.wait()
     }
 
-    /// The thread spins up to that deadline. False once it has come.
+    /// Waits until the thread spins up to that deadline. Returns false once the deadline has come.
     private func waitUntilSpinning(upTo deadline: MonotonicInstant) -> Bool {
         while engine.now < deadline {
             let isSpinning = engine.core.state.withLock { state in
@@ -42,18 +43,18 @@ import Testing
         return false
     }
 
-    /// The thread sleeps, or spins up to another deadline, while this one has not come.
+    /// Returns whether the thread sleeps, or spins up to another deadline, before this one has come.
     private func hasLeft(_ deadline: MonotonicInstant) -> Bool {
         while engine.now < deadline {
             let until_ns = engine.core.state.withLock { $0.parkedUntil_ns }
-            // Sleeping, so that the thread has the processor.
+            // Sleeps, so that the engine's thread gets the processor.
             usleep(50)
             if until_ns != .min, until_ns != deadline.nanoseconds { return engine.now < deadline }
         }
         return false
     }
 
-    /// True as soon as a round is, of as many as a busy machine may need.
+    /// Returns true as soon as a round does, of as many rounds as a busy machine may need.
     private func inSomeRound(_ round: (_ deadline: MonotonicInstant) -> Bool) -> Bool {
         for _ in 0..<1000 {
             learnToSpin()
@@ -62,7 +63,7 @@ import Testing
         return false
     }
 
-    @Test("Cancelled while the thread spins up to it, a timer is not called, nor spun for longer")
+    @Test("A timer that is cancelled while the thread spins up to it is not called, and the spin ends")
     func cancelled() {
         let isLeft = inSomeRound { deadline in
             let timer = engine.schedule(at: deadline, handler: calls.append)
@@ -73,7 +74,7 @@ import Testing
         engine.shutdown()
     }
 
-    @Test("In the last microseconds of a spin a timer can be cancelled no more, and is called, never early")
+    @Test("In the last microseconds of a spin a timer can no longer be cancelled: it is called, and never early")
     func tooLate() {
         let isTooLate = inSomeRound { deadline in
             let before = calls.count
@@ -94,7 +95,7 @@ import Testing
     }
 
     @Test(
-        "Cancelled, suspended or moved later while the thread spins up to it, a source is not called, nor spun for longer",
+        "A source cancelled, suspended or moved later while the thread spins up to it is not called; the spin ends",
         arguments: ["cancelled", "suspended", "moved"]
     )
     func source(deed: String) {
@@ -120,7 +121,7 @@ import Testing
         engine.shutdown()
     }
 
-    @Test("Moved sooner while the thread spins up to it, a timer is called before its former deadline, and not twice")
+    @Test("A timer that is moved sooner while the thread spins up to it fires before its former deadline, and once")
     func movedSooner() {
         let isSooner = inSomeRound { deadline in
             let timer = engine.schedule(at: deadline, handler: calls.append)
@@ -137,7 +138,7 @@ import Testing
         #expect(calls.all.allSatisfy { $0.firedAt >= $0.deadline })
     }
 
-    @Test("Moved later while the thread spins up to it, a timer is called at its new deadline alone")
+    @Test("A timer that is moved later while the thread spins up to it fires only at its new deadline")
     func movedLater() {
         let isLater = inSomeRound { deadline in
             let before = calls.count
@@ -153,7 +154,7 @@ import Testing
         #expect(calls.all.allSatisfy { $0.firedAt >= $0.deadline })
     }
 
-    @Test("A wake that has no reason any more does not make the call early", .timeLimit(.minutes(15)))
+    @Test("A wake that has no reason any more does not make a spun call early", .timeLimit(.minutes(15)))
     func wokenForNothing() {
         var rounds = 0
         _ = inSomeRound { deadline in

@@ -4,10 +4,10 @@ import Testing
 
 @testable import HRTimer
 
-/// What a `TimerExecutor` promises, on real threads.
+/// The guarantees of a `TimerExecutor`, on real threads.
 @Suite("A timer executor", .timeLimit(.minutes(15)))
 struct ExecutorContractTests {
-    @Test("runs tasks on its engine's thread, before and after a sleep by our clock")
+    @Test("runs tasks on its engine's thread, before and after a sleep on a clock of the library")
     func staysOnItsThread() async throws {
         let engine = try TimerEngine()
         let executor = TimerExecutor(engine: engine)
@@ -26,11 +26,11 @@ struct ExecutorContractTests {
             return seen
         }.value
         #expect(seen == [its])
-        // Not on the shared engine's thread: the executor's own fired all of them.
+        // The executor's own engine fired all of the sleeps, not the shared one.
         #expect(engine.statistics.fires >= 60)
     }
 
-    @Test("wakes its thread once for a sleep, and no other")
+    @Test("wakes its thread once for a sleep, and sends no other wake")
     func wakesOnce() async throws {
         let engine = try TimerEngine()
         let executor = TimerExecutor(engine: engine)
@@ -44,7 +44,7 @@ struct ExecutorContractTests {
         #expect(spurious == 0)
     }
 
-    @Test("runs jobs in the order in which they came, one at a time", arguments: Home.allCases)
+    @Test("runs jobs one at a time, in the order in which they came", arguments: Home.allCases)
     func order(home: Home) async throws {
         let (executor, end) = try home.make()
         let log = Log()
@@ -54,7 +54,7 @@ struct ExecutorContractTests {
         end()
     }
 
-    @Test("is an actor's own: its code and its sleeps stay on the thread", arguments: Home.allCases)
+    @Test("keeps the code and the sleeps of its actors on its thread", arguments: Home.allCases)
     func actors(home: Home) async throws {
         let (executor, end) = try home.make()
         let lodger = Lodger(executor)
@@ -65,7 +65,7 @@ struct ExecutorContractTests {
         end()
     }
 
-    @Test("lets handlers of its thread into its actors", arguments: Home.allCases)
+    @Test("lets handlers on its thread assume isolation to its actors", arguments: Home.allCases)
     func assumesIsolation(home: Home) async throws {
         let (executor, end) = try home.make()
         let lodger = Lodger(executor)
@@ -84,7 +84,7 @@ struct ExecutorContractTests {
         end()
     }
 
-    @Test("has an actor live on a loop's thread, beside its descriptors")
+    @Test("runs an actor on a loop's thread, beside the loop's descriptors")
     func besideDescriptors() async throws {
         let thread = try TimerLoop.thread()
         let lodger = Lodger(TimerExecutor(thread: thread))
@@ -107,7 +107,7 @@ struct ExecutorContractTests {
         close(writer)
     }
 
-    @Test("loses no job when its engine or loop ends: they go on in order, one at a time", arguments: Home.allCases)
+    @Test("loses no job when its engine or loop ends: jobs go on in order, one at a time", arguments: Home.allCases)
     func losesNoJob(home: Home) async throws {
         let (executor, end) = try home.make()
         let lodger = Lodger(executor)
@@ -125,7 +125,7 @@ struct ExecutorContractTests {
         for caller in callers { await caller.value }
         #expect(log.numbers == Array(0..<2000))
         await #expect(throws: CancellationError.self) { try await sleeper.value }
-        // And what comes long after.
+        // Jobs that come long after the end run too.
         let late = (0..<100).map { number in Task(executorPreference: executor) { log.add(number) } }
         for task in late { await task.value }
         #expect(log.numbers.suffix(100) == Array(0..<100)[...])
@@ -133,19 +133,19 @@ struct ExecutorContractTests {
         await #expect(throws: CancellationError.self) { try await lodger.nap() }
     }
 
-    @Test("lets timers of its thread fire between jobs that never end", arguments: Home.allCases)
+    @Test("lets timers of its thread fire although there are always more jobs", arguments: Home.allCases)
     func doesNotStarve(home: Home) async throws {
         let (executor, end) = try home.make()
         let spinners = (0..<3).map { _ in
             Task(executorPreference: executor) { while !Task.isCancelled { await Task.yield() } }
         }
-        // From fire to fire on that thread alone: the pool may be busy with other tests.
+        // Each fire arms the next timer, on that thread alone: the pool may be busy with other tests.
         TenFires(executor.jobs.host) { for spinner in spinners { spinner.cancel() } }.next(1)
         for spinner in spinners { await spinner.value }
         end()
     }
 
-    @Test("runs no job of an actor inside another one that runs the loop")
+    @Test("runs no job of an actor inside another job of that actor, which runs the loop")
     func isNotReentered() async throws {
         let thread = try TimerLoop.thread()
         let executor = TimerExecutor(thread: thread)
@@ -160,7 +160,7 @@ struct ExecutorContractTests {
         await caller.value
     }
 
-    @Test("ends its own engine with its last reference, from one of its tasks too")
+    @Test("ends its own engine with its last reference, which one of its tasks may hold")
     func lifetime() async throws {
         weak var engine: TimerEngine?
         do {
@@ -194,13 +194,13 @@ struct ExecutorContractTests {
         }
         let elapsed = begun.duration(to: .now)
         let spun = engine.statistics.spinTime
-        // Where every wake-up is late by more than the budget covers, there is nothing worth spinning for.
+        // Under a sanitizer every wake-up is later than the budget covers, so that no spin is worth its cost.
         if !isSanitized { #expect(spun > .zero) }
-        // What a tenth of a second had left over at the begin comes to it, once for each spin window.
+        // The savings of a tenth of a second that the budget begins with come on top, once for each spin window.
         #expect(spun < elapsed * 1.1 * SpinBudget.defaultShare + .milliseconds(200) * SpinBudget.defaultShare)
     }
 
-    @Test("leaves no timer behind of sleeps that are cancelled while they are fired", arguments: Home.allCases)
+    @Test("leaves no timer behind if sleeps are cancelled while they fire", arguments: Home.allCases)
     func cancelledSleeps(home: Home) async throws {
         let (executor, end) = try home.make()
         for round in 0..<200 {
@@ -236,11 +236,11 @@ private final class TenFires: Sendable {
     }
 }
 
-/// Where an executor has its thread.
+/// The kind of thread that an executor has.
 enum Home: CaseIterable, Sendable {
     case engine, preciseEngine, loop
 
-    /// The executor, and what ends its thread.
+    /// Returns an executor, and a function that ends its thread.
     func make() throws -> (TimerExecutor, end: @Sendable () -> Void) {
         switch self {
         case .engine, .preciseEngine:
@@ -270,13 +270,13 @@ private func thread(of engine: TimerEngine) async -> pthread_t {
     }
 }
 
-/// An actor that lives on an executor.
+/// An actor that runs on an executor.
 private actor Lodger {
     private let executor: TimerExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
     var calls = 0
     private(set) var isAsleep = false
-    /// Read by others while the actor is busy.
+    /// Whether a nested run is under way. Others read it while the actor is busy.
     nonisolated let nested = Locked(false)
     nonisolated var isNested: Bool { get async { nested.withLock { $0 } } }
 

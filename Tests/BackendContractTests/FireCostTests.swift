@@ -6,10 +6,11 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// What a fire asks of the system, exactly: counted by a tracer, and by a malloc of our own. Each in a process of its own.
+/// The exact cost of a fire in system calls and allocations, counted by a tracer and by a malloc of our own. Each count is
+/// taken in a process of its own.
 @Suite(.serialized) struct FireCostTests {
     @Test(
-        "A repeating timer makes one futex wait a fire, and no other system call",
+        "A repeating timer makes one futex wait per fire, and no other system call",
         .enabled(if: !isSanitized, "a sanitizer has system calls of its own")
     )
     func engineCalls() async {
@@ -24,18 +25,18 @@ import Testing
         }
     }
 
-    @Test("The functions that each fire runs lie together, in C and in Swift, where the processor fetches them at once")
+    @Test("The functions that each fire runs lie together, in C and in Swift, where they can be prefetched at once")
     func hotSection() {
         #expect(ctest_hot_has_queue())
-        // Those of Swift are most of it.
+        // Swift's functions are most of the section.
         #expect(ctest_hot_engine_bytes() > 20_000 && ctest_hot_loop_bytes() > 20_000)
         #if !DEBUG
-        // A thread fetches no more: each line that it does not need keeps one from it that it does.
+        // A thread prefetches no more: each line that it does not need takes the place of one that it does.
         #expect(ctest_hot_engine_bytes() < 36_000 && ctest_hot_loop_bytes() < 36_000)
         #endif
     }
 
-    @Test("A fire notes on its thread what the next one will touch")
+    @Test("A fire records on its thread which memory the next fire will touch")
     func touchedByEngine() async throws {
         let seen = Touched()
         let engine = try TimerEngine()
@@ -45,7 +46,7 @@ import Testing
         #expect(seen.missing == [])
     }
 
-    @Test("A fire of a source does too")
+    @Test("A source's fire records on its thread which memory the next fire will touch")
     func touchedBySource() async throws {
         let seen = Touched()
         let source = TimerSource(engine: try TimerEngine())
@@ -57,7 +58,7 @@ import Testing
         #expect(seen.missing == [])
     }
 
-    @Test("A fire of a loop does too")
+    @Test("A loop's fire records on its thread which memory the next fire will touch")
     func touchedByLoop() async throws {
         let seen = Touched(HRT_TOUCHED_LOOP, HRT_TOUCHED_LOOP_CORE)
         let worker = try TimerLoop.thread(name: "touched")
@@ -68,7 +69,7 @@ import Testing
         #expect(seen.missing == [])
     }
 
-    /// What handlers see of what fires before them on their thread noted, at their second call.
+    /// Finds, at a handler's second call, what the fires before it should have recorded on its thread and have not.
     private final class Touched: Sendable {
         let isDone = Latch()
         private let calls = Recorder<[UInt32]>()
@@ -91,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "A source whose handler runs on the engine's thread makes one futex wait a fire, and no other system call",
+        "A source whose handler runs on the engine's thread makes one futex wait per fire, and no other system call",
         .enabled(if: !isSanitized, "a sanitizer has system calls of its own")
     )
     func sourceCalls() async {
@@ -109,7 +110,7 @@ import Testing
     }
 
     @Test(
-        "By timerfd a fire makes two system calls: one sets the timer, one waits for it",
+        "With a timerfd a fire makes two system calls: one sets the timer, one waits for it",
         .enabled(if: !isSanitized, "a sanitizer has system calls of its own")
     )
     func timerfdCalls() async {
@@ -118,7 +119,7 @@ import Testing
             let calls = try CallsPerFire.measure(engine) { body in
                 engine.schedule(after: .milliseconds(2), every: .milliseconds(2)) { _ in body() }
             }
-            // The wait is epoll_wait, which arm64 has as epoll_pwait alone. Neither is made for what is due already.
+            // The wait is epoll_wait, on arm64 epoll_pwait. A fire that is due already makes neither of the two calls.
             #expect(calls.calls.count == 2, "\(calls)")
             #expect(calls.calls.values.allSatisfy { (50...calls.wakeups).contains($0) }, "\(calls)")
             #expect(calls.calls[Int(CTEST_TIMERFD_SETTIME)] != nil, "\(calls)")
@@ -128,7 +129,7 @@ import Testing
     private static let whyNot: Comment = "under a sanitizer malloc is not ours to count"
 
     @Test(
-        "A fire allocates nothing, on an engine of any precision and of any way to wait",
+        "A fire allocates nothing, on an engine of any precision and any way to wait",
         .enabled(if: !isSanitized, whyNot)
     )
     func engineAllocations() async {
@@ -146,7 +147,7 @@ import Testing
     }
 
     @Test(
-        "A fire in time of a watched and recorded engine allocates nothing either",
+        "A punctual fire of an engine with a lateness watch and a flight recorder allocates nothing either",
         .enabled(if: !isSanitized, whyNot)
     )
     func watchedAllocations() async {
@@ -178,7 +179,7 @@ import Testing
     }
 
     @Test(
-        "The count of allocations sees one",
+        "The allocation counter sees an allocation",
         .enabled(if: !isSanitized, whyNot)
     )
     func countWorks() {
@@ -200,7 +201,7 @@ private enum CallsPerFire {
         var wakeups: [UInt64] = []
     }
 
-    /// `start` makes a timer that calls what it is given at every fire.
+    /// Measures the timer that `start` makes. At every fire the timer must call the function that `start` gets.
     static func measure(
         _ engine: TimerEngine,
         _ start: (@escaping @Sendable () -> Void) -> Void
@@ -211,7 +212,7 @@ private enum CallsPerFire {
         var trace: OpaquePointer?
         try check(ctest_trace_begin(box.tid, &trace), "trace the engine's thread by ptrace(2)")
         box.begin(trace!)
-        // Not a look meanwhile: a lock that is held would cost the thread a system call.
+        // Does not look meanwhile: if this thread held the lock, it would cost the engine's thread a system call.
         pause(.milliseconds(500))
         while !box.isDone { pause(.milliseconds(200)) }
         ctest_trace_end(trace!)

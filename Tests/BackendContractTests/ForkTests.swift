@@ -5,9 +5,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What holds in a child of fork(2), where the forking thread is the only one. Each test is a process of its own, and forks
-/// under load: the threads that the child has lost are in the middle of something. What a child does the parent has done once
-/// before: Swift's runtime puts types together at first use, under a lock that no child can take if a lost thread holds it.
+/// Guarantees in a child of fork(2), in which the forking thread is the only one. Each test is a process of its own and forks
+/// under load: the threads that the child loses are in the middle of something. The parent first does once what the child will
+/// do: Swift's runtime builds types at first use, under a lock that no child can take if a lost thread holds it.
 @Suite(.serialized) struct ForkTests {
     /// Threads that call `work` again and again until it ends.
     private final class Load: Sendable {
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("A child has a generation of its own, and so has its child; the parent keeps its")
+    @Test("A child has a fork generation of its own, and so has the child's child; the parent keeps its generation")
     func generation() async {
         await #expect(processExitsWith: .success) {
             let before = hrt_fork_generation()
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// For closures, which cannot own what is not copied.
+    /// Holds a `Locked` for closures, which cannot own a noncopyable value.
     private final class Guarded<Value: Sendable>: Sendable {
         let value: Locked<Value>
 
@@ -53,13 +53,14 @@ import Testing
         }
     }
 
-    /// Latches are not for asynchronous functions, which an exit test is: it has no other thread here.
+    /// Waits for a latch in an exit test, which has no other thread to wait on here. An asynchronous function may not call
+    /// `wait()`.
     private static func wait(for latch: Latch) {
         latch.wait()
     }
 
     @Test(
-        "A lock that a lost thread held is taken in the child, once, and is exclusive there",
+        "The child can take a lock that a lost thread held, and the lock is exclusive there from then on",
         .timeLimit(.minutes(15))
     )
     func abandonedLock() async {
@@ -74,7 +75,7 @@ import Testing
                 guarded.value.unlock()
             }
             Self.wait(for: isHeld)
-            // Somebody sleeps for it, whom the child has lost too.
+            // Another thread sleeps for the lock; the child has lost that thread too.
             let sleeper = try startThread { guarded.value.withLock { $0 += 1 } }
             pause(.milliseconds(20))
             let isAbandoned = guarded.value.isAbandoned
@@ -102,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("A value that a lost thread held is not freed by the child, another one is")
+    @Test("The child does not free a value that a lost thread held locked, and frees any other value")
     func abandonedValue() async {
         await #expect(processExitsWith: .success) {
             let canaries = Canaries()
@@ -110,7 +111,7 @@ import Testing
             let mayLetGo = Latch()
             let box = Recorder<Guarded<any AnyObject & Sendable>>()
             for _ in 0..<2 { box.append(Guarded(canaries.make())) }
-            // The thread borrows the first: the child's reference is the last one.
+            // The thread borrows the first value, so that the child's reference is the last one.
             let thread = try startThread { [unowned held = box.all[0]] in
                 _ = held.value.lock()
                 isHeld.open()
@@ -131,8 +132,8 @@ import Testing
     }
 
     @Test(
-        "Under load every lock can be taken in the child, and a latch of the parent has come",
-        // It does not bear fork(2) beside working threads: one child of 30 hangs.
+        "After a fork under load the child can take every lock, and finds a latch of the parent open",
+        // A sanitizer does not bear fork(2) beside working threads: one child of 30 hangs.
         .disabled(if: isSanitized),
         .timeLimit(.minutes(15))
     )
@@ -158,7 +159,7 @@ import Testing
         }
     }
 
-    /// What the children do with engines and sources.
+    /// Does what the children do with engines and sources.
     private static func useOnce() throws {
         let engine = try TimerEngine()
         let token = engine.schedule(at: .now.advanced(by: .seconds(3600))) { _ in }
@@ -183,8 +184,8 @@ import Testing
     }
 
     @Test(
-        "In the child inherited engines have ended: calls return, nothing fires; `.shared` starts anew",
-        // It does not bear fork(2) beside working threads.
+        "In the child inherited engines have ended: calls return and nothing fires, and `.shared` starts anew",
+        // A sanitizer does not bear fork(2) beside working threads.
         .disabled(if: isSanitized),
         .timeLimit(.minutes(15))
     )
@@ -224,8 +225,8 @@ import Testing
     }
 
     @Test(
-        "In the child inherited sources are dead: they can be moved, cancelled and dropped, and none fires",
-        // It does not bear fork(2) beside working threads.
+        "In the child inherited sources are dead: they can be moved, cancelled and released, and none fires",
+        // A sanitizer does not bear fork(2) beside working threads.
         .disabled(if: isSanitized),
         .timeLimit(.minutes(15))
     )
@@ -262,8 +263,8 @@ import Testing
     }
 
     @Test(
-        "In the child inherited loops have ended: they take nothing, run nothing, and end at once; a new one runs",
-        // It does not bear fork(2) beside working threads.
+        "In the child inherited loops have ended: they accept and run nothing and end at once; a new loop runs",
+        // A sanitizer does not bear fork(2) beside working threads.
         .disabled(if: isSanitized),
         .timeLimit(.minutes(15))
     )

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Nothing pending, no wake-ups: counted by the kernel.
+/// With nothing pending there are no wake-ups, by the kernel's count.
 @Suite struct IdleTests {
     @Test("A process with an idle engine and an idle loop makes no wake-up in 5 s", .timeLimit(.minutes(15)))
     func idle() async {
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "A source of 1 ms without an event handler makes no wake-up, on a suspended queue or on none",
+        "A 1 ms source without an event handler makes no wake-up, on a suspended queue or without a queue",
         .timeLimit(.minutes(15))
     )
     func sourceWithoutHandler() async {
@@ -59,7 +59,7 @@ import Testing
     }
 }
 
-/// For the test's own thread: it sleeps for real.
+/// Blocks the test's own thread, in real time.
 func pause(_ duration: Duration) {
     blockThread(until: MonotonicInstant.now.advanced(by: duration).nanoseconds)
 }

@@ -3,7 +3,7 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// Closures in code of the main actor, which belong to it without a word, given to what other threads' loops call.
+/// Closures in main-actor code, which are isolated to the main actor without an annotation, called by other threads' loops.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct InheritedActorTests {
     @MainActor private final class Model {
         var calls: [String] = []
@@ -22,14 +22,14 @@ import Testing
         }
     }
 
-    @Test("Sources, triggers, observers, links and coalescers call closures of the main actor's code on it")
+    @Test("Sources, triggers, observers, links and coalescers call closures of main-actor code on the main actor")
     @MainActor func inherited() async throws {
         let model = Model()
         let worker = try TimerLoop.thread()
         var ends: [Int32] = [0, 0]
         pipe(&ends)
         write(ends[1], "x", 1)
-        // The mere closures: they belong to the main actor as this function does.
+        // Plain closures: they are isolated to the main actor, as this function is.
         let source = try LoopSource(descriptor: ends[0]) { source, _ in
             model.block()
             source.invalidate()
@@ -54,14 +54,14 @@ import Testing
         for end in ends { close(end) }
     }
 
-    @Test("While a descriptor's handler waits for the main actor the loop does not spin; then it is watched again")
+    @Test("A loop does not spin while a descriptor's handler waits for the main actor, and watches it again after that")
     @MainActor func held() async throws {
         let model = Model()
         let worker = try TimerLoop.thread()
         var ends: [Int32] = [0, 0]
         pipe(&ends)
         let passes = Recorder<Void>()
-        // A function of no actor.
+        // A function that is isolated to no actor.
         let count: LoopObserver.Handler = { _, _ in passes.append(()) }
         let observer = LoopObserver(activities: .beforeTimers, handler: count)
         worker.loop.add(observer, forMode: .default)
@@ -71,7 +71,7 @@ import Testing
         }
         try worker.loop.add(source, forMode: .default)
         write(ends[1], "x", 1)
-        // The main actor does not suspend meanwhile.
+        // Keeps the main actor busy: it does not suspend here.
         usleep(50_000)
         #expect(passes.count < 20)
         try await until { model.calls.count == 1 }
@@ -82,7 +82,7 @@ import Testing
         for end in ends { close(end) }
     }
 
-    @Test("Of updates that come while the main actor is busy it is told the latest, and the one before the finish")
+    @Test("A coalescer reports the latest of the updates made while the main actor is busy, and the last at its finish")
     @MainActor func coalesced() async throws {
         let worker = try TimerLoop.thread()
         let told = Recorder<Int>()

@@ -6,14 +6,14 @@ import TestSupport
 import Testing
 
 @Suite("A latch") struct LatchContractTests {
-    /// What several threads write, and read after the latch has come.
+    /// State that several threads write, and read after the latch has opened.
     private final class Shared: Sendable {
         let latch = Latch()
         let written = Atomic(0)
         let early = Atomic(0)
     }
 
-    @Test("lets through who comes after it was opened, at once and every time")
+    @Test("lets every caller through at once after it was opened, each time")
     func opened() {
         let latch = Latch()
         #expect(!latch.isOpen)
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("lets all through that wait, and none before it comes", .timeLimit(.minutes(15)))
+    @Test("lets all waiting threads through when it opens, and none before", .timeLimit(.minutes(15)))
     func waiters() throws {
         for round in 0..<100 {
             let shared = Shared()
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("is one for all who join a list before it is released, and another one after")
+    @Test("is one for all who join a wait list before its release, and another one for those who join later")
     func list() {
         var list = WaitList()
         #expect(list.release() == nil)
@@ -55,7 +55,7 @@ import Testing
         #expect(!first.isOpen)
     }
 
-    @Test("goes with its last reference, and so does a list that nobody released")
+    @Test("is freed with its last reference, also in a wait list that nobody releases")
     func freed() {
         weak var gone: Latch?
         do {

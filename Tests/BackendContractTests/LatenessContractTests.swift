@@ -6,20 +6,20 @@ import TestSupport
 import TestTraits
 import Testing
 
-/// Why real fires are late. Of some rounds one is to show the cause that is made here.
+/// Why real fires are late. Each test makes one cause of lateness, which must show in one of several rounds.
 @Suite(.serialized) struct LatenessContractTests {
     private static func compute(_ length: Duration) {
         let end = MonotonicInstant.now.advanced(by: length)
         while MonotonicInstant.now < end {}
     }
 
-    /// The share of a cause in what the thread itself was late by: what the processor was taken for is the machine's.
+    /// Returns a cause's share in the thread's own lateness, which leaves out the time when the machine took the processor.
     private static func share(of cause: LatenessCause, in report: LatenessReport) -> Double {
         let others = report[.runQueue] + report[.preempted] + report[.stolen]
         return report[cause] / max(report.lateness - others, .nanoseconds(1))
     }
 
-    @Test("A real handler of 20 ms is nearly all of what the next timer is late by", .ownThread)
+    @Test("A real handler of 20 ms is nearly all of the next timer's lateness", .ownThread)
     func slowHandler() throws {
         var shares: [Double] = []
         for _ in 0..<50 {
@@ -40,7 +40,7 @@ import Testing
         Issue.record("shares of the handler: \(shares)")
     }
 
-    @Test("Parts of real reports add up, and the counts behind them come from this thread", .ownThread)
+    @Test("The parts of real reports add up to the lateness, and their counts come from this thread", .ownThread)
     func addsUp() throws {
         let engine = try TimerEngine()
         let reports = Recorder<LatenessReport>()
@@ -71,7 +71,7 @@ import Testing
         #expect(hrt_page_fault_ns() > 0 && hrt_page_fault_ns() < 1_000_000)
     }
 
-    @Test("Page faults of a handler before it make the next timer late by them", .ownThread)
+    @Test("Page faults of the handler before a timer are the greater part of that timer's lateness", .ownThread)
     func faults() throws {
         let (page, count) = (Int(getpagesize()), 4096)
         let memory = mmap(nil, page * count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)

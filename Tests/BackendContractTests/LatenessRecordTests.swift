@@ -4,15 +4,16 @@ import HRTimerCore
 import TestSupport
 import Testing
 
-/// What an engine records of calls that it hands on before their deadlines: how late they came to them, and nothing prepared.
+/// The lateness that an engine records for calls that it submits early: how late each call came to its deadline, not how early
+/// it was prepared.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct LatenessRecordTests {
-    @Test("Each sleep on a precise engine is recorded once, as late as its task came to the deadline")
+    @Test("Each sleep on a precise engine is recorded once, with its task's lateness at the deadline")
     func sleeps() async throws {
         let engine = try TimerEngine(precision: .precise)
         let clock = MonotonicClock(engine: engine)
         var seen = Duration.zero
         var recorded: UInt64 = 0
-        // On a busy machine a deadline may come before its sleep begins, which then needs no call: such a one is not counted.
+        // On a busy machine a deadline may come before its sleep begins. Such a sleep needs no call and is not counted.
         while recorded < 200 {
             let before = engine.statistics.fires
             let deadline = clock.now + .milliseconds(1)
@@ -29,7 +30,7 @@ import Testing
         await engine.shutdown()
     }
 
-    @Test("Each call of a precise source is recorded once by its engine, as late as its block came to the deadline")
+    @Test("Each call of a precise source is recorded once by its engine, with its block's lateness at the deadline")
     func queue() async throws {
         let engine = try TimerEngine(precision: .precise)
         let source = TimerSource(engine: engine, queue: DispatchQueue(label: "precise"))
@@ -44,7 +45,7 @@ import Testing
         #expect(lateness.count == own.count)
         #expect(lateness.earlyCount == 0)
         #expect(try #require(lateness.percentile(50)) > .zero)
-        // The source looks at the clock once more, after that.
+        // The source reads the clock once more, after the engine.
         #expect(lateness.sum <= own.sum)
         await engine.shutdown()
     }

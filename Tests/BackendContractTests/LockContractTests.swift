@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite("The lock") struct LockContractTests {
-    /// A lock and what it guards. Thread Sanitizer looks at the plain counter.
+    /// A lock and the counter that it guards. The counter is not atomic, so that Thread Sanitizer checks it.
     private final class Counter: @unchecked Sendable {
         // Sendable: `count` is touched with the lock held, or before and after all threads.
         let lock = UnsafeMutablePointer<hrt_lock>.allocate(capacity: 1)
@@ -39,12 +39,12 @@ import Testing
         #expect(counter.lock.pointee.word == 0)
     }
 
-    @Test("wakes all that sleep for it, one after the other", .timeLimit(.minutes(15)))
+    @Test("wakes all threads that sleep for it, one after the other", .timeLimit(.minutes(15)))
     func sleepers() throws {
         let counter = Counter()
         hrt_lock_acquire(counter.lock)
         let threads = try (0..<5).map { _ in try startThread { counter.add() } }
-        // Long past the looks before the sleep.
+        // Long enough for all threads to stop polling and sleep.
         usleep(20_000)
         #expect(counter.count == 0)
         hrt_lock_release(counter.lock)
@@ -52,7 +52,7 @@ import Testing
         #expect(counter.count == 5)
     }
 
-    @Test("makes no system call unless threads meet: its word is free, held, and free again")
+    @Test("makes no system call without contention: its word is free, held, and free again")
     func word() {
         let counter = Counter()
         hrt_lock_acquire(counter.lock)

@@ -7,12 +7,12 @@ import Testing
 
 /// The loop on the real kernel. Each test runs its loop on a thread of its own.
 @Suite(.serialized) struct LoopContractTests {
-    /// Runs `body` on a new thread, and returns when that has ended and its loop is gone.
+    /// Runs `body` on a new thread, and returns when the thread has ended and its loop is gone.
     private func onThread(_ body: @escaping @Sendable () -> Void) throws {
         pthread_join(try startThread(body), nil)
     }
 
-    @Test("Never early: 2000 timers, each once, in order of deadline")
+    @Test("2000 timers fire once each, and none is early")
     func neverEarly() throws {
         let lateness = Recorder<Duration>()
         let deadlines = Recorder<MonotonicInstant>()
@@ -34,7 +34,7 @@ import Testing
         #expect(lateness.all.allSatisfy { $0 >= .zero })
     }
 
-    @Test("The best of 100 timers is less than a millisecond late")
+    @Test("The best of 100 fires is less than a millisecond late")
     func best() throws {
         let lateness = Recorder<Duration>()
         try onThread {
@@ -60,11 +60,11 @@ import Testing
                 if tick >= 999 { timer.invalidate() }
             }
             TimerLoop.current.add(timer, forMode: .default)
-            // Not `soon`, if a busy machine let that pass: then the grid begins with the timer.
+            // Not `soon`: if a busy machine let that pass, the grid begins with the timer.
             let start = timer.fireInstant
             TimerLoop.current.run()
-            // fireInstant of an invalid timer is the deadline it fired for last. What it missed came after that, or while the
-            // handler ran before.
+            // `fireInstant` of an invalid timer is the deadline of its last fire. The ticks that it missed came after that
+            // deadline, or while the handler ran before.
             let offset_us = Int(start.duration(to: timer.fireInstant) / .microseconds(1))
             let last = ticks.all.last!
             #expect(offset_us % 200 == 0)
@@ -73,11 +73,11 @@ import Testing
     }
 
     @Test(
-        "A loop takes four descriptors, two without libevent, close-on-exec, however many modes it has, and gives them back with its thread"
+        "A loop uses four close-on-exec descriptors, two without libevent, for any number of modes, and closes them all"
     )
     func descriptors() async {
         // In a process of its own: other tests open descriptors meanwhile. The test library opens some now and then there too,
-        // so that the least of a hundred is the loop's own number, and a leak would be of hundreds.
+        // so that the least of a hundred counts is the loop's own number; a leak would leave hundreds.
         await #expect(processExitsWith: .success) {
             let counts = Recorder<Int>()
             let before = Kernel.openDescriptors
@@ -104,7 +104,7 @@ import Testing
         Set((0..<256).filter { fcntl($0, F_GETFD) != -1 })
     }
 
-    @Test("A thread's loop is its own, stays the same, and is freed with the thread, with what its timers captured")
+    @Test("A thread's loop is its own, stays the same, and is freed with the thread, along with its timers' captures")
     func current() throws {
         let canaries = Canaries()
         let timers = Recorder<LoopTimer>()
@@ -122,7 +122,7 @@ import Testing
         #expect(timers.all.map(\.isValid) == [false])
     }
 
-    @Test("Without a descriptor left timers work all the same, and sources say why they do not")
+    @Test("Without a free descriptor timers still work, and adding a source throws the reason")
     func exhausted() async {
         await #expect(processExitsWith: .success) {
             for room in 0..<(hasLibevent ? 4 : 2) {
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    /// A thread of the test library may close a descriptor meanwhile, and there is room for a loop's: then once more.
+    /// Returns a loop that could not open its descriptors. Tries again if a thread of the test library closed one meanwhile.
     private static func loopWithoutDescriptors(room: Int) -> TimerLoop {
         while true {
             let restore = Kernel.limitDescriptors(room: room)
@@ -155,12 +155,12 @@ import Testing
         }
     }
 
-    /// An exit test is asynchronous, and a loop is not for asynchronous functions: it has no other thread here.
+    /// Runs the loop in an exit test, which has no other thread here. An asynchronous function may not call `run()`.
     private static func run(_ loop: TimerLoop) {
         loop.run()
     }
 
-    @Test("From another thread: perform, an earlier timer, a signal of a trigger, and stop all wake a sleeping loop")
+    @Test("A block, an earlier deadline, a trigger's signal and stop() from another thread each wake a sleeping loop")
     func wakes() throws {
         let log = Recorder<String>()
         let worker = try TimerLoop.thread(name: "contract")
@@ -197,7 +197,7 @@ import Testing
     }
 
     @Test(
-        "stop() of another thread wakes a loop that sleeps, and ends its run",
+        "stop() from another thread wakes a sleeping loop, and ends its run",
         arguments: [TimerPrecision.normal, .precise]
     )
     func stopWakes(_ precision: TimerPrecision) throws {
@@ -208,12 +208,12 @@ import Testing
         let runner = try startThread { loop.run() }
         while !loop.isWaiting { usleep(50) }
         loop.stop()
-        // It would sleep for an hour.
+        // Without the wake the loop would sleep for an hour.
         pthread_join(runner, nil)
         #expect(far.isValid)
     }
 
-    @Test("A timer that is due already, added by another thread, wakes a sleeping loop")
+    @Test("A timer that is due already wakes a sleeping loop when another thread adds it")
     func dueTimerAdded() throws {
         let worker = try TimerLoop.thread()
         let done = Recorder<Bool>()
@@ -226,7 +226,7 @@ import Testing
         worker.shutdown()
     }
 
-    @Test("A starved timer that another thread adds to the mode in which the loop sleeps wakes it")
+    @Test("A timer overdue in another mode wakes the loop when another thread adds it to the mode the loop sleeps in")
     func modeAdded() throws {
         let worker = try TimerLoop.thread()
         let done = Recorder<Bool>()
@@ -235,12 +235,12 @@ import Testing
         usleep(5000)
         while !worker.loop.isWaiting { usleep(50) }
         worker.loop.add(starved, forMode: .default)
-        // It would sleep for ever.
+        // Without the wake the loop would sleep for ever.
         while done.count == 0 { usleep(50) }
         worker.shutdown()
     }
 
-    @Test("Invalidated by another thread a timer is not called once the loop has passed: 10,000 rounds")
+    @Test("A timer that another thread invalidates is not called after the loop's next pass, in 10,000 rounds")
     func invalidatedElsewhere() throws {
         final class Flag: Sendable { let isSet = Atomic(false) }
         let worker = try TimerLoop.thread()
@@ -253,7 +253,7 @@ import Testing
             }
             timer.fireInstant = .now
             worker.loop.add(timer, forMode: .default)
-            // Woken in a moment, the loop may come too late for every one of them; to these it comes.
+            // The loop, woken a moment later, may be too late for any of these timers. Every hundredth one waits for its call.
             if round % 100 == 0 { while calls.all.last != round { sched_yield() } }
             timer.invalidate()
             worker.loop.perform { hasPassed.isSet.store(true, ordering: .releasing) }
@@ -267,7 +267,7 @@ import Testing
         #expect(calls.all.filter { $0 % 100 == 0 }.count >= 100)
     }
 
-    @Test("An idle loop does not wake: a thread that waits makes no voluntary switch")
+    @Test("An idle loop does not wake: its waiting thread makes no voluntary context switch")
     func idle() throws {
         let worker = try TimerLoop.thread()
         let tid = Recorder<Int32>()
@@ -280,18 +280,18 @@ import Testing
         worker.shutdown()
     }
 
-    @Test("A loop's thread ends with its last reference, and no thread or descriptor is left of 200 of them")
+    @Test("A loop's thread ends with its last reference, and 200 of them leave no thread or descriptor behind")
     func threads() async {
         await #expect(processExitsWith: .success) {
             let before = (descriptors: Kernel.openDescriptors, threads: Kernel.threads)
             for _ in 0..<200 { _ = try TimerLoop.thread() }
-            // The test library has threads and descriptors that come and go; a leak would be of hundreds.
+            // The test library has threads and descriptors that come and go; a leak would leave hundreds.
             #expect(Kernel.openDescriptors - before.descriptors < 50)
             #expect(Kernel.threads - before.threads < 50)
         }
     }
 
-    @Test("A thread of loops may end itself from a handler")
+    @Test("A handler may shut down the thread of its own loop")
     func endsItself() throws {
         let log = Recorder<String>()
         let worker = try TimerLoop.thread()
@@ -307,7 +307,7 @@ import Testing
         #expect(log.all == ["ended"])
     }
 
-    @Test("Timers may be added, moved and invalidated by three threads at once, and none is left")
+    @Test("Three threads may add, move and invalidate timers at once, and none is left")
     func threadsAtOnce() throws {
         let worker = try TimerLoop.thread()
         let loop = worker.loop

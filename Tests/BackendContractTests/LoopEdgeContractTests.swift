@@ -4,7 +4,7 @@ import HRTimerCore
 import TestSupport
 import Testing
 
-/// Edge-triggered descriptors, on the real kernel: an edge is found once, so none may be lost between passes and runs.
+/// Edge-triggered descriptors. The real kernel reports an edge once: a loop may lose none between passes and runs.
 @Suite struct LoopEdgeContractTests {
     let loop = TimerLoop()
     let calls = Recorder<Int32>()
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("An edge makes one call, unread data none, and more data another; what was there before is an edge too")
+    @Test("An edge makes one call, unread data none, and more data another; data from before the source is an edge too")
     func once() throws {
         let pipe = makePipe()
         write(pipe.write, "a", 1)
@@ -47,7 +47,7 @@ import Testing
         end(source, pipes: pipe)
     }
 
-    @Test("Of two edges found together run(mode:before:) tells one, and the next run the other, without waiting")
+    @Test("When two edges are found together run(mode:before:) serves one, and the next run the other, without waiting")
     func oneAtATime() throws {
         let pipes = [makePipe(), makePipe()]
         let sources = try pipes.map { try watch($0.read) }
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(
-        "An edge is not lost to a nested run, be that in its mode or in another",
+        "A nested run in the same mode or in another one does not lose an edge",
         arguments: [TimerLoop.Mode.default, .modal]
     )
     func nested(mode: TimerLoop.Mode) throws {
@@ -83,7 +83,7 @@ import Testing
         end(source, pipes: pipe)
     }
 
-    @Test("A host is told of an edge once")
+    @Test("A host's descriptor becomes readable once for an edge")
     func host() throws {
         let pipe = makePipe()
         let source = try watch(pipe.read)
@@ -99,7 +99,7 @@ import Testing
         end(source, pipes: pipe)
     }
 
-    @Test("Watched for nothing, a source is refused when it is made")
+    @Test("A source that watches no events is refused when it is made")
     func noEvents() {
         let error = #expect(throws: TimerError.self) { _ = try LoopSource(descriptor: 0, events: []) { _, _ in } }
         #expect(error?.errorNumber == EINVAL)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import HRTimer
 
-/// When the last thing a loop had to do is taken from it, by itself or by another thread.
+/// The end of a loop when its own thread or another one takes away the last thing that the loop had to do.
 @Suite struct LoopEndContractTests {
-    /// True as soon as `condition` holds, false if it does not within two seconds.
+    /// Returns true as soon as `condition` holds, false if it does not within two seconds.
     private func comes(_ condition: () -> Bool) -> Bool {
         for _ in 0..<2000 {
             if condition() { return true }
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "A worker ends when another thread takes its last timer, however far away that was due",
+        "A worker ends when another thread takes its last timer away, however distant the timer's deadline",
         arguments: ["invalidated", "removed"]
     )
     func lastTimer(how: String) throws {
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(
-        "A worker ends when another thread takes its last trigger or source, however that is done",
+        "A worker ends when another thread invalidates or removes its last trigger or source",
         arguments: ["invalidated", "removed"]
     )
     func lastItem(how: String) throws {
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("A thread that sleeps with nothing to do ends when it is kept alive no longer")
+    @Test("A thread that sleeps with nothing to do ends when its loop is no longer kept alive")
     func keptAliveNoLonger() throws {
         let worker = try TimerLoop.thread()
         waitUntilWaiting(worker.loop)
@@ -81,7 +81,7 @@ import Testing
         worker.shutdown()
     }
 
-    @Test("A thread whose loop is kept alive no longer does not go round in circles: it ends with its last timer")
+    @Test("A thread whose loop is no longer kept alive does not spin: it ends with its last timer")
     func notKeptAlive() throws {
         let worker = try TimerLoop.thread()
         let timer = LoopTimer(fireAt: .distantFuture, interval: .zero, repeats: false) { _ in }
@@ -89,7 +89,7 @@ import Testing
         worker.loop.isKeptAlive = false
         waitUntilWaiting(worker.loop)
         timer.invalidate()
-        // An ended loop takes nothing.
+        // An ended loop accepts nothing.
         let late = LoopTimer(fireAt: .distantFuture, interval: .zero, repeats: false) { _ in }
         #expect(
             comes {
@@ -141,7 +141,7 @@ import Testing
         #expect(canaries.count == 0)
     }
 
-    @Test("Everybody who ends a loop's thread waits for its end, the second too")
+    @Test("Every caller who shuts down a loop's thread waits for its end, the second too")
     func endedTwice() throws {
         let worker = try TimerLoop.thread()
         let log = Recorder<String>()

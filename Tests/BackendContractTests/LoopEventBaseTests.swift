@@ -5,9 +5,9 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// Without the package's trait Libevent.
+/// Builds without the package's trait Libevent.
 @Suite(.enabled(if: !hasLibevent)) struct LoopWithoutLibeventTests {
-    @Test("Without libevent no loop can be put on an event_base: ENOTSUP, which says so")
+    @Test("Without libevent a loop cannot be put on an event_base: the call throws ENOTSUP")
     func refused() throws {
         let base = ctest_base_create("")
         defer { ctest_base_free(base) }
@@ -24,11 +24,11 @@ import Testing
     }
 }
 
-/// A loop on an event_base that the program has, on the real kernel.
+/// A loop on an event_base of the program's own, on the real kernel.
 @Suite(.serialized, .enabled(if: hasLibevent)) struct LoopEventBaseTests {
     private let log = Recorder<String>()
 
-    /// Runs the base until there are so many entries in the log; a minute at most.
+    /// Runs the base until the log has that many entries, for a minute at most.
     private func dispatch(_ base: OpaquePointer, until count: Int) {
         let limit = MonotonicInstant.now.advanced(by: .seconds(60))
         while log.count < count, .now < limit { ctest_base_run(base, CTEST_ONCE) }
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(
-        "Timers, blocks, triggers and sources come while the host runs its base, on its thread, on every backend",
+        "Timers, blocks, triggers and sources are called on the host's thread while it runs its base, on every backend",
         arguments: ["", "epoll", "epoll,poll"]
     )
     func everything(avoided: String) throws {
@@ -66,7 +66,7 @@ import Testing
         loop.add(timer, forMode: .default)
         dispatch(base, until: 6)
         #expect(log.all == ["block", "trigger", "source", "timer", "timer", "timer"])
-        // Nothing pending: the host does not turn.
+        // With nothing pending the host's base does not spin.
         ctest_base_run(base, CTEST_WITHOUT_WAITING)
         ctest_base_stop_after(base, 20_000)
         let start = MonotonicInstant.now
@@ -77,7 +77,7 @@ import Testing
         ends.forEach { close($0) }
     }
 
-    @Test("Another thread's block, earlier timer and trigger wake a base without locks; of 3000 blocks none is lost")
+    @Test("Another thread's blocks and earlier deadline wake a base without locks, and none of 3000 blocks is lost")
     func otherThreads() throws {
         let base = ctest_base_create("")
         let loop = try TimerLoop(eventBase: base)
@@ -94,7 +94,7 @@ import Testing
         ctest_base_free(base)
     }
 
-    @Test("Left, the base has none of the loop's events, goes on with the host's, and the loop's handlers are freed")
+    @Test("leaveEventBase() removes the loop's events, leaves the host's alone, and frees the loop's handlers")
     func leave() throws {
         let base = ctest_base_create("")
         let canaries = Canaries()
@@ -118,7 +118,7 @@ import Testing
         loop.perform { [log] in log.append("never") }
         loop.wakeUp()
         #expect(ctest_base_event_count(base) == 0)
-        // No event is left: the base says so, and does not wait.
+        // No event is left: the base returns 1, and does not wait.
         #expect(ctest_base_run(base, CTEST_UNTIL_NO_EVENT) == 1)
         #expect(canaries.count == 0)
         #expect(loop.liveTimers == 0)
@@ -135,7 +135,7 @@ import Testing
         ends.forEach { close($0) }
     }
 
-    @Test("The last reference takes the events along, and two loops share a base")
+    @Test("A loop's last reference removes the loop's events from its base, and two loops can share a base")
     func lastReference() throws {
         let base = ctest_base_create("")
         let second = try TimerLoop(eventBase: base)
@@ -154,7 +154,7 @@ import Testing
         ctest_base_free(base)
     }
 
-    @Test("A loop on a base does not run itself, has no descriptor to give, and takes one")
+    @Test("A loop on a base does not run itself, has no descriptor for a host, and uses one descriptor")
     func limits() async {
         await #expect(processExitsWith: .success) {
             let base = ctest_base_create("")
@@ -171,12 +171,12 @@ import Testing
     private static func make(_ count: Int, _ base: OpaquePointer) throws -> [TimerLoop] {
         let before = Kernel.openDescriptors
         let loops = try (0..<count).map { _ in try TimerLoop(eventBase: base) }
-        // The test library opens some now and then.
+        // The test library opens some descriptors now and then.
         #expect(abs(Kernel.openDescriptors - before - count) < 50)
         return loops
     }
 
-    /// An exit test is asynchronous, and a loop is not for asynchronous functions.
+    /// Tries to run the loop in an exit test. An asynchronous function may not call `run()`.
     private static func tryToRun(_ loop: TimerLoop) {
         loop.isKeptAlive = true
         loop.run()

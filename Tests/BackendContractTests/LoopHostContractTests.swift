@@ -11,13 +11,13 @@ import Testing
     private let loop = TimerLoop()
     private let log = Recorder<String>()
 
-    /// Whether the descriptor became readable within the time.
+    /// Returns whether the descriptor becomes readable within the time.
     private func isReadable(_ descriptor: Int32, within milliseconds: Int32) -> Bool {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&wanted, 1, milliseconds) == 1
     }
 
-    @Test("The descriptor is readable when a timer is due and not before, and quiet after it was processed")
+    @Test("The descriptor is readable when a timer is due and not before, and no longer after process()")
     func timers() throws {
         let descriptor = try loop.hostDescriptor()
         loop.process()
@@ -27,7 +27,7 @@ import Testing
             log.append("tick")
         }
         loop.add(timer, forMode: .default)
-        // The timer was added beside the host: the loop wakes once to arm it.
+        // The timer was added outside of `process()`: the loop wakes once to arm it.
         #expect(isReadable(descriptor, within: 0))
         loop.process()
         #expect(log.count == 0)
@@ -41,7 +41,7 @@ import Testing
         #expect(!isReadable(descriptor, within: 30))
     }
 
-    @Test("What a block or a trigger of the pass asks for makes it readable again")
+    @Test("A block or a signal from within a pass makes the descriptor readable again")
     func askedInThePass() throws {
         let descriptor = try loop.hostDescriptor()
         let trigger = LoopTrigger { [log] _ in log.append("trigger") }
@@ -64,7 +64,7 @@ import Testing
         trigger.invalidate()
     }
 
-    @Test("Timers that were invalidated beside one that is pending do not make it readable")
+    @Test("Timers that were invalidated beside a pending one do not make the descriptor readable")
     func normalized() throws {
         let deadline = MonotonicInstant.now.advanced(by: .seconds(3600))
         let pending = LoopTimer(fireAt: deadline, interval: .zero, repeats: false) { _ in }
@@ -79,7 +79,7 @@ import Testing
         pending.invalidate()
     }
 
-    @Test("Blocks, triggers and descriptors make it readable; what is due in another mode does not")
+    @Test("Blocks, triggers and sources make the descriptor readable; a timer due in another mode does not")
     func others() throws {
         let descriptor = try loop.hostDescriptor()
         loop.process()
@@ -111,7 +111,7 @@ import Testing
         let other = LoopTimer(timeInterval: .milliseconds(1), repeats: false) { [log] _ in log.append("modal") }
         loop.add(other, forMode: .modal)
         loop.process()
-        // Perhaps not at all: on a busy machine it was due, and put aside, in the call above.
+        // It may not become readable: on a busy machine the timer was due in the call above, which put it aside.
         _ = isReadable(descriptor, within: 20)
         loop.process()
         #expect(!isReadable(descriptor, within: 20))
@@ -120,7 +120,7 @@ import Testing
         ends.forEach { close($0) }
     }
 
-    @Test("A wake of a loop with nothing to do makes it readable once")
+    @Test("Waking a loop with nothing to do makes its descriptor readable once")
     func emptyLoop() throws {
         let descriptor = try loop.hostDescriptor()
         loop.process()
@@ -130,7 +130,7 @@ import Testing
         #expect(!isReadable(descriptor, within: 0))
     }
 
-    @Test("A loop in a host waits between the calls of process, and not in a handler")
+    @Test("A hosted loop counts as waiting between calls of process(), and not in a handler")
     func isWaiting() {
         let loop = TimerLoop()
         let seen = Recorder<Bool>()
@@ -144,7 +144,7 @@ import Testing
         #expect(seen.all == [false])
     }
 
-    @Test("Another thread's earlier timer makes it readable")
+    @Test("An earlier deadline from another thread makes the descriptor readable")
     func otherThread() throws {
         let descriptor = try loop.hostDescriptor()
         let timer = LoopTimer(timeInterval: .seconds(3600), repeats: false) { [log] _ in log.append("timer") }
@@ -159,7 +159,7 @@ import Testing
         pthread_join(other, nil)
     }
 
-    @Test("Three threads against a host: of 9000 blocks none is lost, and the descriptor is quiet afterwards")
+    @Test("A host loses none of 9000 blocks of three threads, and its descriptor is not readable afterwards")
     func wakeRace() throws {
         let descriptor = try loop.hostDescriptor()
         loop.process()
@@ -169,7 +169,7 @@ import Testing
             }
         }
         while log.count < 9000 {
-            // A minute: a lost wake would never end.
+            // A minute: after a lost wake it would never become readable.
             guard isReadable(descriptor, within: 60_000) else {
                 Issue.record("a wake was lost after \(log.count) blocks")
                 break
@@ -182,7 +182,7 @@ import Testing
         #expect(!isReadable(descriptor, within: 0))
     }
 
-    @Test("Dispatch is a host as well: timers and blocks come on its serial queue, none early")
+    @Test("Dispatch can be the host: timers and blocks are called on its serial queue, and none early")
     func dispatch() throws {
         let queue = DispatchQueue(label: "host")
         let key = DispatchSpecificKey<Bool>()
@@ -190,7 +190,7 @@ import Testing
         let done = DispatchSemaphore(value: 0)
         let source = DispatchSource.makeReadSource(fileDescriptor: try loop.hostDescriptor(), queue: queue)
         source.setEventHandler { [loop] in loop.process() }
-        // The loop's descriptor must stay until Dispatch does not watch it any more.
+        // The loop's descriptor must stay open until Dispatch no longer watches it.
         source.setCancelHandler { done.signal() }
         source.activate()
         queue.async { [loop] in loop.process() }
@@ -210,10 +210,10 @@ import Testing
         #expect(log.all.sorted() == ["block", "tick", "tick", "tick", "tick", "tick"])
     }
 
-    @Test("Without descriptors there is none to give")
+    @Test("Without a free descriptor hostDescriptor() throws EMFILE")
     func exhausted() async {
         await #expect(processExitsWith: .success) {
-            // In a child of fork(2): the test library's threads close descriptors too, and then there is room for more.
+            // In a child of fork(2): the test library's threads close descriptors too, which would make room for more.
             let words = inChild { say in
                 let restore = Kernel.limitDescriptors(room: hasLibevent ? 3 : 1)
                 let loop = TimerLoop()

@@ -6,7 +6,7 @@ import Testing
 
 /// Precise waiting in a loop, on the real kernel.
 @Suite(.serialized) struct LoopPrecisionContractTests {
-    /// A loop of the C core whose spin window has learned that wakes come 5 ms late: it spins for as long.
+    /// A loop of the C core whose spin window has learned that wakes come 5 ms late, so that it spins for as long.
     private final class Spinner: @unchecked Sendable {
         // Sendable: one thread waits, and hrt_loop_wake is for any.
         private let loop: OpaquePointer
@@ -60,7 +60,7 @@ import Testing
         blockThread(until: instant.nanoseconds)
     }
 
-    @Test("Never early, from a microsecond to ten milliseconds, and past deadlines return at once")
+    @Test("A precise wait is never early, from a microsecond to ten milliseconds, and a past deadline returns at once")
     func neverEarly() {
         let spinner = Spinner()
         for delay_us in [-1, 0, 1, 10, 100, 1000, 10_000] {
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("A wake ends the sleep and the spin, and is consumed by that")
+    @Test("A wake ends the sleep or the spin, and is consumed by it")
     func wakes() throws {
         let spinner = Spinner()
         for delay_ms in [1, 1000] {
@@ -81,7 +81,7 @@ import Testing
             #expect(spinner.wait(until: deadline) == Int32(HRT_LOOP_WOKEN))
             #expect(spinner.wait(until: deadline.advanced(by: .milliseconds(1))) == 0)
         }
-        // Races against the 5 ms that are spun.
+        // Wakes that come at many moments of a wait.
         for delay_us in stride(from: 0, to: 6000, by: 200) {
             let start = MonotonicInstant.now
             let waker = try startThread { [self] in
@@ -93,14 +93,14 @@ import Testing
         }
     }
 
-    @Test("A descriptor that is ready before the margin is found there; one in the margin after the deadline")
+    @Test("A descriptor ready before the spin window ends the wait; one ready within it is found after the deadline")
     func descriptors() throws {
         let spinner = Spinner()
         var ends: [Int32] = [0, 0]
         pipe(&ends)
         spinner.watching(ends[0]) {
             write(ends[1], "x", 1)
-            // In the spin window already, at least by its 5 ms, and before it.
+            // The wait for 1 ms begins within the spin window of 5 ms, the wait for 1000 ms before it.
             for delay_ms in [1, 1000] {
                 let deadline = MonotonicInstant.now.advanced(by: .milliseconds(delay_ms))
                 #expect(spinner.wait(until: deadline) == Int32(HRT_LOOP_READY))
@@ -113,7 +113,7 @@ import Testing
                 write(ends[1], "x", 1)
             }
             let found = spinner.wait(until: deadline)
-            // On a machine busy enough the spin window begins after the byte is there.
+            // On a busy machine the spin window may begin after the byte is there.
             if found == 0 { #expect(MonotonicInstant.now >= deadline) }
             if let writer { pthread_join(writer, nil) }
             #expect(spinner.poll() == Int32(HRT_LOOP_READY))
@@ -121,7 +121,7 @@ import Testing
         ends.forEach { close($0) }
     }
 
-    @Test("A precise loop is served by other threads while it waits: blocks, an earlier timer, its end; none is early")
+    @Test("A waiting precise loop takes blocks, earlier timers and its shutdown from other threads, and none is early")
     func served() throws {
         let worker = try TimerLoop.thread(name: "precise", precision: .precise)
         worker.loop.spinBudget = 1
@@ -149,7 +149,7 @@ import Testing
         #expect(!far.isValid)
     }
 
-    @Test("A precise repeating timer does not keep a descriptor waiting, nor a socket the timer")
+    @Test("A precise repeating timer does not keep a ready descriptor waiting, nor the descriptor the timer")
     func fairness() throws {
         let loop = TimerLoop(precision: .precise)
         loop.spinBudget = 1
@@ -172,7 +172,7 @@ import Testing
         ends.forEach { close($0) }
     }
 
-    @Test("Whoever is to be told that a precise loop woke is told before the timer is called")
+    @Test("A precise loop tells its afterWaiting observers that it woke before it calls the timer")
     func observed() {
         let loop = TimerLoop(precision: .precise)
         loop.spinBudget = 1
@@ -203,7 +203,7 @@ import Testing
         #expect(seen.all == [Bool](repeating: false, count: 20))
     }
 
-    @Test("Without a descriptor left a precise loop waits on a futex, as exactly")
+    @Test("Without a free descriptor a precise loop waits on a futex, just as exactly")
     func exhausted() async {
         await #expect(processExitsWith: .success) {
             let restore = Kernel.limitDescriptors(room: 0)
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    /// An exit test is asynchronous, and a loop is not for asynchronous functions: it has no other thread here.
+    /// Runs the loop in an exit test, which has no other thread here. An asynchronous function may not call `run()`.
     private static func run(_ loop: TimerLoop) {
         loop.run()
     }

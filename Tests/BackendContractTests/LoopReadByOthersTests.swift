@@ -6,9 +6,9 @@ import Testing
 
 @testable import HRTimer
 
-/// What somebody else has read of a descriptor, as a display's source does of an application's connection.
+/// Descriptors that somebody else reads too, as a display's source reads an application's connection.
 @Suite(.serialized, .ownThread, .timeLimit(.minutes(15))) struct LoopReadByOthersTests {
-    @Test("What another thread has read wakes a loop that sleeps, for its own source of the descriptor")
+    @Test("A read by another thread wakes a sleeping loop for its own source of the descriptor")
     func wakes() throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
@@ -23,7 +23,7 @@ import Testing
             while !loop.isWaiting { usleep(100) }
             TimerLoop.hasRead(descriptor) { true }
         }
-        // Without the source it has nothing to run for.
+        // Once the source is gone the loop has nothing to run for.
         #expect(loop.run(for: 30) == .finished)
         #expect(calls.count == 1)
     }

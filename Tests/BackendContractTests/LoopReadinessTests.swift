@@ -4,7 +4,7 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// What a pass found ready, and what a nested run made of it. A blocking read of what is drained would hang.
+/// Descriptors that a pass found ready and that a nested run may drain. A blocking read of a drained descriptor would hang.
 @Suite(.serialized) struct LoopReadinessTests {
     let ends: [Int32]
 
@@ -30,7 +30,7 @@ import Testing
     @Test("A descriptor that a nested run has drained is not served again", arguments: [1, 2], Look.allCases)
     func drained(bytes: Int, look: Look) throws {
         let loop = TimerLoop(precision: look == .preciseWait ? .precise : .coalesced)
-        // Limits are not waited for precisely.
+        // A timer, since a run does not wait precisely for its limit.
         let far = LoopTimer(timeInterval: .seconds(30), repeats: false) { _ in }
         loop.add(far, forMode: .default)
         let limit: MonotonicInstant = look == .poll ? .distantPast : .now.advanced(by: .seconds(60))
@@ -44,12 +44,12 @@ import Testing
         loop.add(timer, forMode: .default)
         write(String("ab".prefix(bytes)))
         loop.run(mode: .default, before: .distantPast)
-        // What is still there is served by the pass that had found it.
+        // A byte that is still there is served by the pass that had found the descriptor ready.
         #expect(log.all == ["a", "nested run ends"] + (bytes == 2 ? ["b"] : []))
         end()
     }
 
-    @Test("Of two sources of a descriptor the second is not called for what the first one's nested run drained")
+    @Test("The second of two sources of a descriptor is not called for what the first one's nested run has drained")
     func twoSources() throws {
         let loop = TimerLoop()
         let log = Recorder<String>()
@@ -67,10 +67,10 @@ import Testing
         end()
     }
 
-    @Test("A hang-up found before a nested run is served after it too, and a closed descriptor is not")
+    @Test("A hang-up that was found before a nested run is still served after it")
     func hangUp() throws {
         let loop = TimerLoop()
-        // Not of a pipe, whose other end the children of other tests have for a while too.
+        // A socket, since children of other tests also hold the other end of a pipe for a while.
         var ends: [Int32] = [0, 0]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
         defer { ends.forEach { close($0) } }
@@ -91,7 +91,7 @@ import Testing
         #expect(log.all == ["nothing"])
     }
 
-    @Test("A source that is triggered otherwise than one of the same descriptor is refused with EINVAL, and stays free")
+    @Test("A source triggered otherwise than another one of its descriptor is refused with EINVAL, and stays usable")
     func triggering() throws {
         let loop = TimerLoop()
         let level = try LoopSource(descriptor: ends[0]) { _, _ in }
@@ -101,7 +101,7 @@ import Testing
         #expect(refusal?.errorNumber == EINVAL)
         #expect(refusal?.description.contains("descriptor \(ends[0]) edge-triggered") == true)
         #expect(edge.isValid && level.isValid)
-        // Another loop has its own; here it may come when the other has gone.
+        // Another loop watches by itself. In this loop an edge-triggered source may come once the other one has gone.
         try TimerLoop().add(edge, forMode: .default)
         level.invalidate()
         let again = try LoopSource(descriptor: ends[0], triggering: .edge) { _, _ in }
@@ -114,7 +114,7 @@ import Testing
         end()
     }
 
-    @Test("Sources keep to the rule of common modes: removed from .default they are in the others still")
+    @Test("A source in the common modes that is removed from .default stays in the other common modes")
     func commonModes() throws {
         let loop = TimerLoop()
         let log = Recorder<String>()

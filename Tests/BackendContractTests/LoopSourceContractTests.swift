@@ -20,7 +20,7 @@ import Testing
         return max(0, read(descriptor, &bytes, bytes.count))
     }
 
-    @Test("A readable descriptor calls its handler, level-triggered, and ends run(mode:before:)")
+    @Test("A readable descriptor calls its level-triggered handler, and ends run(mode:before:)")
     func readable() throws {
         let loop = TimerLoop()
         let pipe = makePipe()
@@ -45,7 +45,7 @@ import Testing
         #expect(!loop.run(mode: .default, before: .distantFuture))
     }
 
-    @Test("A descriptor that nobody reads is found once in each pass, also in one that does not wait")
+    @Test("A descriptor that nobody reads is found once in each pass, also in a pass that does not wait")
     func unread() throws {
         let loop = TimerLoop()
         let pipe = makePipe()
@@ -60,7 +60,7 @@ import Testing
         close(pipe.write)
     }
 
-    @Test("A writable descriptor is found at once; both directions come in one call")
+    @Test("A writable descriptor is found at once, and both directions come in one call")
     func writable() throws {
         let loop = TimerLoop()
         var ends: [Int32] = [0, 0]
@@ -77,7 +77,7 @@ import Testing
         ends.forEach { close($0) }
     }
 
-    @Test("What cannot be watched is refused when the source is made")
+    @Test("A descriptor that cannot be watched is refused when its source is made")
     func refused() throws {
         func error(_ descriptor: Int32) -> Int32? {
             do {
@@ -93,7 +93,7 @@ import Testing
         #expect(error(9999) == EBADF)
         #expect(error(file) == EPERM)
         #expect(error(directory) == EPERM)
-        // Devices that never keep anybody waiting: epoll_ctl(2) refuses them as well.
+        // Devices that are always ready: epoll_ctl(2) refuses them as well.
         for path in ["/dev/null", "/dev/zero", "/dev/full"] {
             let device = open(path, O_RDWR | O_CLOEXEC)
             #expect(error(device) == EPERM, "\(path)")
@@ -103,14 +103,14 @@ import Testing
         close(directory)
     }
 
-    @Test("What cannot be watched is told in a sentence, and nothing of it is written to standard error")
+    @Test("A sentence explains why a descriptor cannot be watched, and nothing is written to standard error")
     func refusedInWords() throws {
         let device = open("/dev/null", O_RDWR | O_CLOEXEC)
         defer { close(device) }
         let error = #expect(throws: TimerError.self) { try LoopSource(descriptor: device) { _, _ in } }
         #expect(error?.errorNumber == EPERM)
         #expect("\(error!)".contains("always ready"))
-        // Of a source that was made while the number was a pipe's: refused when it is watched.
+        // A source that was made while its descriptor was a pipe is refused when it is watched.
         let (loop, pipe) = (TimerLoop(), makePipe())
         let source = try LoopSource(descriptor: pipe.read) { _, _ in }
         #expect(dup2(device, pipe.read) == pipe.read)
@@ -123,7 +123,7 @@ import Testing
         for descriptor in [pipe.read, pipe.write] { close(descriptor) }
     }
 
-    /// What is written there meanwhile, also by other tests.
+    /// Returns what is written to standard error while `body` runs, also by other tests.
     private func standardError(_ body: () throws -> Void) throws -> String {
         var name = Array("/tmp/stderr.XXXXXX".utf8CString)
         let file = mkstemp(&name)
@@ -140,13 +140,13 @@ import Testing
         return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
     }
 
-    @Test("A signalled source is called once for any number of signals, though nothing can be read, and not again")
+    @Test("A source signalled any number of times is called once, although nothing can be read, and not again")
     func signalled() throws {
         let loop = TimerLoop()
         let pipe = makePipe()
         let calls = Recorder<LoopSource.Events>()
         let source = try LoopSource(descriptor: pipe.read) { _, events in calls.append(events) }
-        // In no loop: lost.
+        // The source is in no loop: the signal is lost.
         source.signal()
         try loop.add(source, forMode: .default)
         loop.run(mode: .default, before: .now)
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test(
-        "A call for what was found counts for a signal too, and a signalled call for what was found, if that reads it",
+        "A source both signalled and found ready is called once for both, if the call reads the data",
         arguments: [LoopSource.Triggering.level, .edge]
     )
     func signalledAndFound(_ triggering: LoopSource.Triggering) throws {
@@ -180,7 +180,7 @@ import Testing
         loop.run(until: .now + .milliseconds(1))
         #expect(calls.all.reduce(0, +) == 3)
         #expect(calls.count == 1 || triggering == .edge)
-        // By a timer of the pass that has found it already.
+        // A timer signals the source in a pass that has found it ready already.
         let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: false) { [self] _ in
             _ = drain(pipe.read)
             source.signal()
@@ -195,7 +195,7 @@ import Testing
         for descriptor in [pipe.read, pipe.write] { close(descriptor) }
     }
 
-    @Test("A signal is kept until the loop runs in a mode of the source, also through runs in others")
+    @Test("A signal is kept until the loop runs in a mode of the source, also through runs in other modes")
     func signalledInAnotherMode() throws {
         let loop = TimerLoop()
         let pipe = makePipe()
@@ -213,7 +213,7 @@ import Testing
         for descriptor in [pipe.read, pipe.write] { close(descriptor) }
     }
 
-    @Test("A signal from another thread wakes a loop that sleeps", .timeLimit(.minutes(15)))
+    @Test("A signal from another thread wakes a sleeping loop", .timeLimit(.minutes(15)))
     func signalWakes() throws {
         let loop = TimerLoop()
         let pipe = makePipe()
@@ -223,13 +223,13 @@ import Testing
             while !loop.isWaiting { usleep(100) }
             source.signal()
         }
-        // Without the source it has nothing to run for.
+        // Once the source is gone the loop has nothing to run for.
         #expect(loop.run() == .finished)
         for descriptor in [pipe.read, pipe.write] { close(descriptor) }
     }
 
-    // Closed for good, its number would be given to another test that opens something.
-    @Test("A source that the kernel refuses later, for its descriptor is another, becomes invalid, and nothing goes on")
+    // The descriptor is replaced, not closed: a test that opens something would get a closed number.
+    @Test("A source whose descriptor turns into a file that the kernel refuses becomes invalid, and the run ends")
     func closedEarly() throws {
         let loop = TimerLoop()
         let pipe = makePipe()
@@ -242,7 +242,7 @@ import Testing
         for descriptor in [file, pipe.read, pipe.write] { close(descriptor) }
     }
 
-    @Test("A descriptor is served in its modes alone, also when runs are nested")
+    @Test("A descriptor is served only in its source's modes, also in nested runs")
     func modes() throws {
         let loop = TimerLoop()
         let pipe = makePipe()
@@ -285,7 +285,7 @@ import Testing
     }
 
     @Test(
-        "A descriptor with a duplicate, closed after its source was invalidated, leaves the loop idle",
+        "A descriptor closed after its source was invalidated leaves the loop idle, although a duplicate is open",
         arguments: ["in its handler", "between runs"]
     )
     func closedWithDuplicate(how: String) throws {
@@ -313,7 +313,7 @@ import Testing
         for descriptor in [duplicate, pipe.write, other.read, other.write] { close(descriptor) }
     }
 
-    @Test("One handler may invalidate the source of another that is ready as well; a descriptor number may come again")
+    @Test("A handler may invalidate another source that is ready as well, and a descriptor number may come again")
     func invalidateOther() throws {
         let loop = TimerLoop()
         let pipes = [makePipe(), makePipe()]
@@ -348,7 +348,7 @@ import Testing
         close(again.write)
     }
 
-    @Test("Of 100 descriptors that are ready together libevent finds 32 in a pass, then twice as many; none is left")
+    @Test("Of 100 ready descriptors libevent finds 32 in one pass and twice as many in the next; none is left out")
     func many() throws {
         let loop = TimerLoop()
         let canaries = Canaries()
@@ -375,8 +375,8 @@ import Testing
     }
 
     @Test(
-        "Signals come to the loop with their number, and the former handler is back afterwards",
-        // Thread Sanitizer keeps a signal back until the thread that it came to calls something it knows.
+        "A signal source tells how often the signal came, and the former handler is back after its end",
+        // Thread Sanitizer holds a signal back until the thread that got it makes a call that the sanitizer knows.
         .disabled(if: isSanitized)
     )
     func signals() throws {
@@ -394,7 +394,7 @@ import Testing
             loop.run(until: .now.advanced(by: .seconds(30)))
         }
         #expect(counts.all == [1, 1, 1])
-        // Ignored again: this would end the process otherwise.
+        // SIGUSR1 is ignored again: otherwise it would end the process.
         loop.run(until: .now)
         kill(getpid(), SIGUSR1)
         #expect(throws: TimerError.self) { try LoopSource.signal(SIGKILL) { _, _ in } }

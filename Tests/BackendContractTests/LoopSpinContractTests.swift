@@ -7,8 +7,9 @@ import Testing
 
 @testable import HRTimer
 
-/// What other threads do to a loop whose thread spins up to a timer's deadline. Its spin window has learned that wakes come 12 ms
-/// late, so that it spins long enough to be met there: where a busy machine keeps a round from that, the next one counts.
+/// Changes by other threads while a loop's thread spins up to a timer's deadline. The spin window is taught that wakes come
+/// 12 ms late, so that the thread spins long enough for the test to catch it. Where a busy machine prevents that, the next
+/// round counts.
 @Suite(.serialized) struct LoopSpinContractTests {
     private let worker: LoopThread
     private let calls = Recorder<MonotonicInstant>()
@@ -20,7 +21,7 @@ import Testing
         worker.loop.spinBudget = 1
     }
 
-    /// In a handler, since the spin window is the loop's thread's. A few wakes that are in time would teach it better.
+    /// Teaches the spin window in a handler, since it belongs to the loop's thread. A few punctual wakes would undo that.
     private func learnToSpin() {
         let hasLearned = DispatchSemaphore(value: 0)
         let waiter = loop.waiter
@@ -43,18 +44,19 @@ import Testing
         return false
     }
 
-    /// The thread sleeps, or spins up to another deadline, while this one has not come.
+    /// Returns whether the thread sleeps, or spins up to another deadline, before this one has come.
     private func hasLeft(_ deadline: MonotonicInstant) -> Bool {
         while MonotonicInstant.now < deadline {
             let until_ns = loop.core.state.withLock { $0.core.parkedUntil_ns }
-            // Sleeping, so that the thread has the processor.
+            // Sleeps, so that the loop's thread gets the processor.
             usleep(50)
             if until_ns != .min, until_ns != deadline.nanoseconds { return MonotonicInstant.now < deadline }
         }
         return false
     }
 
-    /// True as soon as a round is, of as many as a busy machine may need. The timer of a round is met in its spin.
+    /// Returns true as soon as a round does, of as many as a busy machine may need. Calls a round while the thread spins up to
+    /// its timer.
     private func inSomeRound(
         handler: @escaping @Sendable () -> Void = {},
         _ round: (_ timer: LoopTimer, _ deadline: MonotonicInstant) -> Bool
@@ -75,7 +77,7 @@ import Testing
     }
 
     @Test(
-        "Invalidated, removed or moved later while the thread spins up to it, a timer is not called, nor spun for longer",
+        "A timer invalidated, removed or moved later while the thread spins up to it is not called; the spin ends",
         .timeLimit(.minutes(15)),
         arguments: ["invalidated", "removed", "moved"]
     )
@@ -96,7 +98,7 @@ import Testing
     }
 
     @Test(
-        "Moved sooner while the thread spins up to it, a timer is called at its new deadline, before the former one",
+        "A timer that is moved sooner while the thread spins up to it fires at its new deadline, before the former",
         .timeLimit(.minutes(15))
     )
     func movedSooner() {
@@ -111,7 +113,7 @@ import Testing
         worker.shutdown()
     }
 
-    @Test("The thread ended while it spins up to a timer, that is not called", .timeLimit(.minutes(15)))
+    @Test("A timer is not called if its thread is shut down while it spins up to it", .timeLimit(.minutes(15)))
     func ended() {
         let isMet = inSomeRound { timer, deadline in
             worker.shutdown()
@@ -122,7 +124,7 @@ import Testing
         #expect(isMet)
     }
 
-    @Test("A timer for the very limit of a run is waited for precisely; a limit before the next timer is not")
+    @Test("A timer whose deadline is the limit of a run is waited for precisely; a limit before the next timer is not")
     func limits() {
         for (timerIsAfter, isPrecise) in [(Duration.zero, true), (.seconds(3600), false)] {
             let loop = TimerLoop(precision: .precise)
@@ -131,7 +133,7 @@ import Testing
             let timer = LoopTimer(fireAt: deadline, interval: .zero, repeats: false) { _ in }
             loop.add(timer, forMode: .default)
             loop.run(until: limit)
-            // Made by the first precise wait.
+            // The first precise wait makes the spin window.
             #expect((loop.waiter.window != nil) == isPrecise)
             timer.invalidate()
         }

@@ -4,19 +4,19 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// What threads of loops ask of the kernel. On real threads.
+/// The settings that threads of loops request from the kernel, on real threads.
 @Suite struct LoopThreadSettingsTests {
     private var settings: RealTimeSettings {
         var settings = RealTimeSettings()
         settings.timerSlack = .microseconds(7)
-        // No machine has so many.
+        // No machine has so many processors.
         settings.processors = [100_000]
         return settings
     }
 
     private func slack_ns() -> Int { Int(hrt_thread_timer_slack_ns()) }
 
-    @Test("A loop's thread asks for what it is told to, says what came of it, and runs all the same")
+    @Test("A loop's thread requests its settings, reports the results, and runs even if one is refused")
     func thread() async throws {
         let thread = try TimerLoop.thread(name: "granted", precision: .precise, realTime: settings)
         let settingResults = await thread.awaitSettingResults()
@@ -30,7 +30,7 @@ import Testing
         await thread.shutdown()
     }
 
-    @Test("So does a worker; without settings nothing is asked for, and nothing answered")
+    @Test("A worker requests its settings and reports the results; without settings there are no results")
     func worker() async throws {
         let slacks = Recorder<Int>()
         let worker = try LoopWorker(name: "granted", precision: .normal, realTime: settings) { [self] loop in

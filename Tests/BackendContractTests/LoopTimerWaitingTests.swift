@@ -6,7 +6,7 @@ import Testing
 
 /// `LoopTimer.invalidateAndWait()`, with real loops and threads.
 @Suite struct LoopTimerWaitingTests {
-    /// A timer whose handler runs until it is let go.
+    /// A timer whose handler runs until `mayEnd` is signalled.
     private struct Busy {
         let timer: LoopTimer
         let begun = DispatchSemaphore(value: 0)
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("It returns when the handler that runs has returned, for all who call it", arguments: [false, true])
+    @Test("invalidateAndWait returns when the running handler has returned, for every caller", arguments: [false, true])
     func waits(repeats: Bool) throws {
         let worker = try TimerLoop.thread()
         let busy = Busy(in: worker.loop, repeats: repeats)
@@ -45,7 +45,7 @@ import Testing
         worker.shutdown()
     }
 
-    @Test("It waits for the handler of a timer that was invalidated, or taken out of its loop, before")
+    @Test("invalidateAndWait waits for the handler of a timer that was invalidated or removed from its loop before")
     func after() throws {
         for isRemoved in [false, true] {
             let worker = try TimerLoop.thread()
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("A task waits for the handler and blocks no thread")
+    @Test("A task that awaits invalidateAndWait waits for the handler, and blocks no thread")
     func tasks() async throws {
         let worker = try TimerLoop.thread()
         let busy = Busy(in: worker.loop, repeats: true)
@@ -84,7 +84,7 @@ import Testing
         await worker.shutdown()
     }
 
-    @Test("In the handler, and on the loop's thread otherwise, it does not wait for itself")
+    @Test("invalidateAndWait does not wait for itself, neither in the handler nor elsewhere on the loop's thread")
     func onItsThread() throws {
         let worker = try TimerLoop.thread()
         let done = DispatchSemaphore(value: 0)
@@ -106,7 +106,7 @@ import Testing
         worker.shutdown()
     }
 
-    @Test("A handler that has moved its timer to another loop does not wait for itself")
+    @Test("A handler that has moved its timer to another loop does not wait for itself in invalidateAndWait")
     func moved() throws {
         let (worker, other) = (try TimerLoop.thread(), try TimerLoop.thread())
         let done = DispatchSemaphore(value: 0)
@@ -124,7 +124,7 @@ import Testing
         other.shutdown()
     }
 
-    @Test("It frees nothing too early: what a handler uses is freed after it by who waits, a thousand times")
+    @Test("After invalidateAndWait the caller can free what the handler uses, in a thousand rounds")
     func races() throws {
         let worker = try TimerLoop.thread(precision: .precise)
         for round in 0..<1000 {
@@ -132,7 +132,7 @@ import Testing
             memory.initialize(to: round)
             let address = UInt(bitPattern: memory)
             let timer = LoopTimer(timeInterval: .microseconds(20 + round % 300), repeats: true) { _ in
-                // Sendable: freed by who waited for this to return.
+                // Sendable: the caller frees it after it has waited for this handler to return.
                 let value = UnsafeMutablePointer<Int>(bitPattern: address)!
                 for _ in 0..<200 { value.pointee = max(value.pointee, round) }
             }

@@ -3,11 +3,11 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// What another thread changes about a loop that sleeps counts at once, and not when the loop wakes for a reason of its own.
+/// Changes by another thread to a sleeping loop. They take effect at once, and not when the loop wakes for a reason of its own.
 @Suite struct LoopWakeContractTests {
     private let fires = Recorder<MonotonicInstant>()
 
-    /// True as soon as `condition` holds, false if it does not within ten seconds.
+    /// Returns true as soon as `condition` holds, false if it does not within ten seconds.
     private func comes(_ condition: () -> Bool) -> Bool {
         for _ in 0..<10_000 {
             if condition() { return true }
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("A precision that leaves tolerances unused", arguments: ["loop", "timer"])
+    @Test("A precision that ignores tolerances takes effect at once in a sleeping loop", arguments: ["loop", "timer"])
     func precision(of whose: String) throws {
         let worker = try TimerLoop.thread()
         let timer = timer(after: .milliseconds(50))
@@ -34,7 +34,7 @@ import Testing
         worker.shutdown()
     }
 
-    @Test("A mode that becomes a common one")
+    @Test("A mode that becomes a common mode takes effect at once in a sleeping loop")
     func commonMode() throws {
         let loop = TimerLoop()
         loop.isKeptAlive = true

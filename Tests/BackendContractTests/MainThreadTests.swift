@@ -3,14 +3,14 @@ import TestSupport
 import TestTraits
 import Testing
 
-/// What only a process's main thread can show: programs of their own, in Tests/Programs.
+/// Behaviour that only a process's main thread can show, in programs of their own in Tests/Programs.
 @Suite(.serialized, .ownThread, .timeLimit(.minutes(15))) struct MainThreadTests {
     private static let everything =
         "away background block delayed detached foreground frame here later once perform sleep source task tick"
 
     @Test(
-        "A program with a view model, tasks, blocks and timers does the same whoever runs the main thread",
-        // Beside the whole suite the program's own watchdog ends it: it is slower by the sanitizer, too.
+        "A program with a view model, tasks, blocks and timers does the same under each loop of the main thread",
+        // With the sanitizer and beside the whole suite the program is so slow that its own watchdog ends it.
         .disabled(if: isSanitized),
         arguments: [
             "loop", "foundation", "foundation-current", "foundation-by-hand", "poll", "dispatch", "loop-then-dispatch",
@@ -20,7 +20,8 @@ import Testing
         try expectEverything("MainThreadProgram", world)
     }
 
-    /// On a machine so busy that a stop of 300 ms cannot be told from others' having the processor, the program tries again.
+    /// Runs the program and expects everything. It runs again on a machine so busy that the program cannot tell its stop from
+    /// others having the processor.
     private func expectEverything(_ program: String, _ world: String) throws {
         var said = ""
         for _ in 0..<3 where said != Self.everything { said = try Program.run(program, world) }
@@ -28,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "It does the same under an async main, begun on the main thread and after it is gone",
+        "The program does the same under an async main, begun on the main thread or after that thread is gone",
         .disabled(if: isSanitized),
         arguments: ["at once", "later"]
     )
@@ -37,14 +38,14 @@ import Testing
     }
 
     @Test(
-        "With nothing to do the main thread's loop makes no wake-up, nor does one that is hosted",
-        // Its own thread wakes.
+        "With nothing to do the main thread's loop makes no wake-up, whether it runs itself or has a host",
+        // The sanitizer's own thread wakes.
         .disabled(if: isSanitized)
     )
     func idle() throws {
-        // The end of the run, the thread that counts, and its end.
+        // The count includes the end of the run, the thread that counts, and that thread's end.
         for probe in ["idle", "idle-foundation", "idle-dispatch"] {
-            // The best of some: a pool's thread may take its leave meanwhile.
+            // The best of some tries: a thread of the pool may end meanwhile.
             var fewest = Int.max
             for _ in 0..<4 where fewest > 4 {
                 fewest = min(fewest, try #require(Int(try Program.run("MainThreadProgram", probe))))
@@ -53,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("A post onto the main queue wakes the loop in less than twice what Foundation's takes")
+    @Test("A post onto the main queue wakes the loop in less than twice the time that Foundation's loop takes")
     func wake() throws {
         var best = Double.infinity
         for _ in 0..<20 where best >= 2 {
@@ -64,7 +65,7 @@ import Testing
     }
 
     @Test(
-        "A main queue is served in its place in a pass, not inside itself, and starves nobody",
+        "The main queue is served in its place in a pass, not inside itself, and starves nothing else",
         arguments: [
             ("order", "true block, timer, main queue"),
             ("nested", "outer begins, timer, outer ends, inner without spinning"),
@@ -78,9 +79,9 @@ import Testing
     }
 }
 
-/// A program of this package, which stands beside the tests.
+/// A program of this package, which is built beside the tests.
 enum Program {
-    /// What it prints, and how it ended if that was not well.
+    /// Runs the program. Returns what it prints, and its exit status unless that is 0.
     static func run(_ name: String, _ arguments: String..., environment: [String: String] = [:]) throws -> String {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let process = Process()

@@ -5,7 +5,7 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// What a crowd of timers leaves behind in memory when it is gone. In a process of its own each: others allocate meanwhile.
+/// The memory that many timers leave behind when they are gone. Each test has a process of its own: others allocate meanwhile.
 @Suite(.enabled(if: !isSanitized, "sanitizers keep what is freed")) struct MemoryTests {
     private static let crowd = 1_000_000
 
@@ -16,7 +16,7 @@ import Testing
         return (pages ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
 
-    /// Whether memory comes back to within a tenth of what it was, in a minute.
+    /// Returns whether memory comes back, within a minute, to within a tenth of what it was.
     private static func comesBack(to before: Int) -> Bool {
         for _ in 0..<600 {
             if resident <= before + before / 10 { return true }
@@ -35,7 +35,7 @@ import Testing
                     engine.schedule(at: deadline.advanced(by: .microseconds(index))) { _ in }
                 }
                 for token in tokens { engine.cancel(token) }
-                // It tidies up when it has looked.
+                // The engine cleans up when it has looked at its queue, for this timer.
                 engine.schedule(at: .distantPast) { _ in }
             }
             let pending = engine.schedule(after: .seconds(3600)) { _ in }

@@ -2,20 +2,20 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Places where little is to be had, each a process of its own: all faces fire there, never early, and nothing ends the process.
-/// As root, as containers and CI are. PLATFORMS.md has the table.
+/// Restricted environments, each with a process of its own: all faces fire there, never early, and nothing ends the process.
+/// The tests run as root, as containers and CI do. PLATFORMS.md has the table.
 @Suite(.serialized, .enabled(if: geteuid() == 0, "makes namespaces and filters")) struct PlatformTests {
     private static let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appendingPathComponent("PlatformProgram").path
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path
 
-    /// The last line that a shell's script writes, in which $PROGRAM is the program.
+    /// Runs a shell script, in which $PROGRAM is the program. Returns the last line that the script writes.
     private func run(_ script: String) throws -> String {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = ["-c", script]
-        // A place that every user can read.
+        // A directory that every user can read.
         shell.currentDirectoryURL = URL(fileURLWithPath: "/")
         var environment = ProcessInfo.processInfo.environment
         environment["PROGRAM"] = Self.program
@@ -74,7 +74,7 @@ import Testing
         #expect(try run(script) == "all fire")
     }
 
-    /// Where groups with a limit of processor time can be made.
+    /// The directory in which groups with a limit of processor time can be made; nil if there is none.
     static let cgroup: String? = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"].first { root in
         let probe = "\(root)/hrtimer-probe-\(getpid())"
         guard mkdir(probe, 0o755) == 0 else { return false }
@@ -93,7 +93,7 @@ import Testing
     )
     func realtimeKit() throws {
         let said = try run("$WITH $PROGRAM real-time")
-        // SCHED_RR is 2: the daemon's own choice.
+        // Class 2 is SCHED_RR: the daemon's own choice.
         #expect(said == "schedulingClass: granted by RealtimeKit, at priority 20; class 2 at 20")
     }
 

@@ -4,10 +4,10 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// Probes for perf, bpftrace and SystemTap, in the program that runs.
+/// Probes for perf, bpftrace and SystemTap, in the running test program.
 @Suite struct ProbeTests {
     @Test(
-        "readelf finds all seven probes in a program that is built where <sys/sdt.h> is, each with its arguments",
+        "readelf finds all seven probes, each with its arguments, in a program that was built with <sys/sdt.h>",
         .enabled(if: HRT_HAS_PROBES != 0, "<sys/sdt.h> was not there: Debian's systemtap-sdt-dev")
     )
     func notes() throws {
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("Where <sys/sdt.h> was not there a program has none of them", .enabled(if: HRT_HAS_PROBES == 0))
+    @Test("A program that was built without <sys/sdt.h> has no probes", .enabled(if: HRT_HAS_PROBES == 0))
     func none() throws {
         #expect(!(try Self.notes()).contains("Provider: hrtimer"))
     }

@@ -6,12 +6,12 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// Real-time settings against the kernel: what is granted must be seen there, what is refused says why. Each in a process of
-/// its own, since some are the process's.
+/// Real-time settings against the kernel: it must show what is granted, and a refusal must say why. The tests run in processes
+/// of their own, since some settings are the process's.
 @Suite(.serialized) struct RealTimeSettingsTests {
     private static let isRoot = geteuid() == 0
 
-    @Test("By default only name and timer slack are asked for, and granted; nothing else changes")
+    @Test("By default only name and timer slack are requested, and granted; nothing else changes")
     func defaults() async {
         await #expect(processExitsWith: .success) {
             let engine = try TimerEngine(.init(name: "a-name-that-is-cut"))
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "Class and priority are the thread's, and neither ours nor of threads it starts",
+        "Class and priority are the engine thread's, and not the caller's or those of threads that it starts",
         .enabled(if: isRoot, "takes CAP_SYS_NICE")
     )
     func classes() async {
@@ -51,7 +51,7 @@ import Testing
                     let times = (seen.schedule.runtime_ns, seen.schedule.deadline_ns, seen.schedule.period_ns)
                     #expect(times == (1_000_000, 5_000_000, 10_000_000))
                 }
-                // A deadline thread may start no other without the flag, which we set.
+                // A SCHED_DEADLINE thread may start a thread only with SCHED_FLAG_RESET_ON_FORK, which we set.
                 #expect(seen.childsPolicy == UInt32(SCHED_OTHER))
                 var own = ctest_schedule()
                 #expect(ctest_thread_schedule(&own) == 0)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("The thread runs on the processors that were asked for, and wakes with the slack that was asked for")
+    @Test("The thread runs on the requested processors, and wakes with the requested slack")
     func processorsAndSlack() async {
         await #expect(processExitsWith: .success) {
             let last = (0..<64).last { cbench_affinity() >> UInt64($0) & 1 == 1 }!
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(
-        "Memory is locked while an engine that asked for it lives, and stays so if the process had locked some itself",
+        "Memory is locked while an engine that requested it lives, and after it if the process itself had locked some",
         .enabled(if: isRoot && !isSanitized, "takes CAP_IPC_LOCK, and sanitizers lock nothing")
     )
     func memory() async {
@@ -110,7 +110,7 @@ import Testing
     private static let hasLatencyFile = access("/dev/cpu_dma_latency", R_OK | W_OK) == 0
 
     @Test(
-        "The bound on wake latency holds while a precise timer is due within a second: the least of all",
+        "The lowest wake-latency bound of all engines holds while a precise timer is due within a second",
         .enabled(if: hasLatencyFile, "takes /dev/cpu_dma_latency")
     )
     func latency() async {
@@ -135,7 +135,7 @@ import Testing
                 #expect(await engine.atFire(.precise, bound_us) == min(before_us, Int32(microseconds)))
                 let soon = engine.schedule(after: 0, every: .milliseconds(500), precision: .precise) { _ in }
                 #expect(await engine.atFire(.normal, bound_us) == min(before_us, Int32(microseconds)))
-                // Cancelled, it holds for no more than its last interval, and nothing else wakes the thread meanwhile.
+                // After the cancel the bound holds for its last interval at most, and nothing else wakes the thread meanwhile.
                 engine.cancel(soon)
                 let end = MonotonicInstant.now + .seconds(30)
                 while bound_us() != others_us, .now < end { try await Task.sleep(for: .milliseconds(10)) }
@@ -154,7 +154,7 @@ import Testing
     private static let processorFile = "/sys/devices/system/cpu/cpu0/power/pm_qos_resume_latency_us"
 
     @Test(
-        "The bound of single processors holds as long, the least of the process's, and what stood there is written back",
+        "A bound for single processors, the process's lowest, holds while needed, and the former value is restored",
         .enabled(if: hasProcessorFiles, "takes pm_qos_resume_latency_us")
     )
     func processorLatency() async {
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test("What makes no sense is refused with the setting's name and what it takes, and the engine runs without it")
+    @Test("A senseless value is refused with the setting's name and its range, and the engine runs without it")
     func refused() async {
         await #expect(processExitsWith: .success) {
             var configuration = TimerEngine.Configuration()
@@ -235,7 +235,7 @@ import Testing
     }
 
     @Test(
-        "Without privileges the kernel's refusals are told, and the engine fires all the same",
+        "Without privileges the kernel's refusals are reported, and the engine fires all the same",
         .enabled(if: isRoot && !isSanitized, "drops them, and so needs them; and sanitizers lock nothing")
     )
     func unprivileged() async {
@@ -259,7 +259,7 @@ import Testing
         }
     }
 
-    @Test("The answers are there after the engine has ended, too")
+    @Test("The setting results are there after the engine has ended, too")
     func ended() throws {
         let engine = try TimerEngine()
         engine.shutdown()
@@ -267,13 +267,13 @@ import Testing
     }
 }
 
-/// What the kernel says about an engine's thread, asked on that thread.
+/// The kernel's view of an engine's thread, read on that thread.
 private struct Seen {
     var name = ""
     var timerSlack_ns: UInt64 = 0
     var processors: String?
     var schedule = ctest_schedule()
-    /// Of a thread that the engine's thread starts.
+    /// The policy of a thread that the engine's thread starts.
     var childsPolicy: UInt32?
 
     init(on engine: TimerEngine) {
@@ -300,7 +300,7 @@ private struct Seen {
 }
 
 extension TimerEngine {
-    /// What `look` gives at the fire of a timer that the engine's thread has slept for.
+    /// Returns the result of `look` at the fire of a timer that the engine's thread has slept for.
     fileprivate func atFire<Seen: Sendable>(
         _ precision: TimerPrecision,
         _ look: @escaping @Sendable () -> Seen

@@ -5,10 +5,10 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// Under filters like those of containers, which let the kernel refuse single system calls, seccomp(2): what cannot be had is
-/// thrown when it is made. In children of fork(2), each with a filter of its own.
+/// Filters like those of containers, which let the kernel refuse single system calls, seccomp(2): an object that needs a
+/// refused call throws when it is made. Each filter has a child of fork(2) of its own.
 @Suite(.serialized) struct RefusedSystemCallTests {
-    /// What each way to wait needs of the kernel.
+    /// The system calls that each way to wait needs.
     private static let needs: [WayToWait: [String]] = [
         .futex: ["futex"],
         .timerfd: ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime", "eventfd2"],
@@ -41,12 +41,12 @@ import Testing
 
     private static func text(_ error: Int32) -> String { String(cString: strerror(error)) }
 
-    @Test("An engine that the kernel refuses its way to wait is not made, and the error says which, and why")
+    @Test("An engine whose way to wait the kernel refuses is not made, and the error says which way, and why")
     func engines() async {
         await #expect(processExitsWith: .success) {
             for way in WayToWait.available {
-                // Once in the parent: see ForkTests. An error too: Swift Testing looks at the stack of whoever throws, and the
-                // first such look wakes a futex.
+                // Once in the parent: see ForkTests. An error too: Swift Testing looks at the stack of code that throws, and
+                // the first such look wakes a futex.
                 Self.make(way) { #expect($0 == "made") }
                 Self.throwOnce()
                 for name in Self.needs[way]! {
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(
-        "What one way needs and another does not, does not keep the other from being made",
+        "A refused call that one way to wait needs does not keep ways that do not need it from being made",
         .disabled(if: isSanitized)
     )
     func others() async {
@@ -94,7 +94,7 @@ import Testing
 
     private static func run(_ loop: TimerLoop) { loop.run() }
 
-    @Test("A loop whose descriptors the kernel refuses goes on firing timers, and throws when a source is added")
+    @Test("A loop whose descriptors the kernel refuses still fires timers, and throws when a source is added")
     func loops() async {
         await #expect(processExitsWith: .success) {
             let said = Recorder<String>()

@@ -11,7 +11,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(15))) struct RunLoopHostTests {
     private let log = Recorder<String>()
 
-    /// On a thread of its own, whose run loop it may run.
+    /// Runs `body` on a thread of its own, whose run loop `body` may run, and expects no error.
     private static func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
         let failure = Recorder<String>()
         let thread = try startThread {
@@ -26,7 +26,7 @@ import Testing
         while !isDone(), .now < limit { _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 1)) }
     }
 
-    @Test("A thread's RunLoop runs the thread's own loop and others: timers, blocks, what other threads add")
+    @Test("A thread's RunLoop runs the thread's own loop and others: timers, blocks and what other threads add")
     func serves() async throws {
         try await Self.onThread { [log] in
             let own = pthread_self()
@@ -50,14 +50,14 @@ import Testing
                 let count = log.count
                 RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.02))
                 #expect(log.count == count)
-                // Its own again.
+                // The thread runs its own loop again.
                 if loop == TimerLoop.current { loop.run(until: .now + .milliseconds(5)) }
                 timer.invalidate()
             }
         }
     }
 
-    @Test("With nothing due a hosted loop wakes neither the run loop nor Dispatch")
+    @Test("A hosted loop with nothing due wakes neither the run loop nor Dispatch")
     func idle() async throws {
         try await Self.onThread {
             let loop = TimerLoop.current
@@ -65,7 +65,7 @@ import Testing
             loop.add(LoopTimer(timeInterval: .seconds(3600), repeats: false) { _ in }, forMode: .default)
             RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.05))
             var fewest = Int.max
-            // The end of the run itself is a timer of Dispatch's. A busy allocator, or a sanitizer, has the thread wait too.
+            // The end of the run itself is a Dispatch timer. A busy allocator or a sanitizer makes the thread wait, too.
             for _ in 0..<20 where fewest > 4 {
                 let before = try #require(Kernel.voluntarySwitches(ofThread: hrt_thread_id()))
                 RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.3))
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("Cancelled by another thread while it ticks, and in its own handler, a host ends and lets go of its loop")
+    @Test("A host that another thread or its own handler cancels while it ticks ends, and releases its loop")
     func cancelled() async throws {
         for isInHandler in [true, false] {
             let canaries = Canaries()
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("A thread that ends with its host not cancelled frees the loop")
+    @Test("A thread that ends without cancelling its host frees the loop")
     func endOfThread() async throws {
         let canaries = Canaries()
         let hosts = Recorder<LoopHost>()
@@ -134,7 +134,7 @@ import Testing
         for host in hosts.all { host.cancel() }
     }
 
-    @Test("With a host a run loop has a source: it waits to its limit, and run(mode:before:) returns after its work")
+    @Test("A host is a source of its run loop, which waits to its limit; run(mode:before:) returns after its work")
     func keepsAlive() async throws {
         try await Self.onThread {
             #expect(!RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 60)))
@@ -171,7 +171,7 @@ import Testing
         await worker.shutdown()
     }
 
-    @Test("In a program without Foundation there is no run loop: ENOSYS")
+    @Test("In a program without Foundation there is no run loop: the call throws ENOSYS")
     func withoutFoundation() throws {
         #expect(try Program.run("AsyncMainProgram", "run-loop") == "errno \(ENOSYS)")
     }

@@ -5,11 +5,11 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// Hosting in one line, on the real kernel.
+/// Hosting a loop with one call, on the real kernel.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct ServeTests {
     private let log = Recorder<String>()
 
-    @Test("A queue runs a loop, also a concurrent one: one handler at a time, until the host is cancelled")
+    @Test("A queue, serial or concurrent, runs a loop's handlers one at a time, until the host is cancelled")
     func queues() async throws {
         for attributes: DispatchQueue.Attributes in [[], .concurrent] {
             log.removeAll()
@@ -58,7 +58,7 @@ import Testing
         #expect(loop == nil)
     }
 
-    @Test("A queue is refused what it could never run, with a sentence that says what to do")
+    @Test("A loop that a queue could never run is refused, with a sentence that says what to do")
     func refused() async throws {
         let queue = DispatchQueue(label: "host")
         let main = #expect(throws: TimerError.self) { try TimerLoop.main.serve(on: queue) }
@@ -69,7 +69,7 @@ import Testing
         await worker.shutdown()
     }
 
-    @Test("A loop on an event_base is refused with ENOTSUP: it has a host", .enabled(if: hasLibevent))
+    @Test("A loop on an event_base is refused with ENOTSUP, since it has a host", .enabled(if: hasLibevent))
     func onEventBase() throws {
         let base = ctest_base_create("")
         let loop = try TimerLoop(eventBase: base)
@@ -79,7 +79,7 @@ import Testing
         ctest_base_free(base)
     }
 
-    @Test("Threads may end while queues run their loops: nobody waits for anybody, and handlers are freed")
+    @Test("Threads may end while queues run their loops: nothing deadlocks, and handlers are freed")
     func endsOfThreads() async throws {
         let canaries = Canaries()
         for _ in 0..<20 {
@@ -105,14 +105,14 @@ import Testing
         #expect(canaries.count == 0)
     }
 
-    @Test("To process a thread's own loop, or the main queue's, elsewhere ends the program instead of spinning")
+    @Test("Calling process() for a thread's loop or the main loop elsewhere ends the program instead of spinning")
     func elsewhere() async {
         await #expect(processExitsWith: .failure) {
             let worker = try TimerLoop.thread()
             Self.process(worker.loop)
         }
         await #expect(processExitsWith: .failure) {
-            // Not on the main queue.
+            // This thread is not on the main queue.
             let thread = try startThread { TimerLoop.main.process() }
             pthread_join(thread, nil)
         }
@@ -120,7 +120,7 @@ import Testing
 
     private static func process(_ loop: TimerLoop) { loop.process() }
 
-    @Test("Where the main queue is not the main thread's it runs the main loop, asked for or not, as its current one")
+    @Test("A main queue that is not on the main thread runs the main loop as its current loop, with serve or without")
     @MainActor func main() async throws {
         let host = try TimerLoop.main.serve(on: .main)
         let ran = Recorder<Bool>()
@@ -133,7 +133,7 @@ import Testing
         #expect(Self.isCurrentMain)
         let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: false) { _ in ran.append(true) }
         TimerLoop.main.add(timer, forMode: .default)
-        // The main queue's holder may run it as well, and waits then.
+        // The main queue's holder may run the loop as well, and waits meanwhile.
         Self.runMain(until: .now + .milliseconds(20))
         #expect(ran.count == 3)
     }
@@ -142,7 +142,7 @@ import Testing
     private static func runMain(until limit: MonotonicInstant) { TimerLoop.main.run(until: limit) }
 
     @Test(
-        "An event_base runs a loop that is there already, until the host is cancelled, in its own handler too",
+        "An event_base runs a loop that exists already, until the host is cancelled, in its own handler too",
         .enabled(if: hasLibevent)
     )
     func eventBase() throws {

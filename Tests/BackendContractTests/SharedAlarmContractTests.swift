@@ -4,8 +4,8 @@ import HRTimer
 import TestSupport
 import Testing
 
-@Suite("A bell", .timeLimit(.minutes(15))) struct SharedAlarmContractTests {
-    @Test("never rings early, on either clock", arguments: [TimerClock.monotonic, .bootTime])
+@Suite("A shared alarm", .timeLimit(.minutes(15))) struct SharedAlarmContractTests {
+    @Test("never expires early, on either clock", arguments: [TimerClock.monotonic, .bootTime])
     func neverEarly(clock: TimerClock) throws {
         try withBell { sharedAlarm in
             for round in 0..<50 {
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("rings at once for the past, and keeps a ring for who comes later; never for an instant that was called off")
+    @Test("expires at once for a past instant, also before a wait for it, and never for an instant that was replaced")
     func kept() throws {
         try withBell { sharedAlarm in
             for instant_ns in [Int64.min, -1, 0, 1, hrt_clock_now_ns(HRT_CLOCK_MONOTONIC)] {
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("wakes another thread each time, until all that wait have come")
+    @Test("wakes another thread each time, until all that wait have returned")
     func threads() throws {
         try withBell { sharedAlarm in
             let come = Locked(0)

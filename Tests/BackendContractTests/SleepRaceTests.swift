@@ -5,13 +5,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Sleeps, timeouts and idle timeouts on the real clock, at the instant at which two things happen at once.
+/// Sleeps, timeouts and idle timeouts on the real clock, when two things happen at the same instant.
 @Suite("Sleep races", .timeLimit(.minutes(15)))
 struct SleepRaceTests {
     private let rounds = isSanitized ? 50 : 300
 
     @Test(
-        "A sleep that is cancelled at its deadline ends once, one way or the other, and leaves no timer",
+        "A sleep that is cancelled at its deadline ends once, with or without an error, and leaves no timer",
         arguments: TimerPrecision.allCases
     )
     func sleeps(precision: TimerPrecision) async throws {
@@ -31,7 +31,7 @@ struct SleepRaceTests {
         await engine.shutdown()
     }
 
-    @Test("A sleep that is cancelled while its timer is armed leaves none")
+    @Test("A sleep that is cancelled while it arms its timer leaves no timer")
     func cancelledWhileArmed() async throws {
         let engine = try TimerEngine(.init(name: "contract"))
         let clock = MonotonicClock(engine: engine)
@@ -41,7 +41,7 @@ struct SleepRaceTests {
             try? await clock.sleep(for: .seconds(3600))
             #expect(engine.liveTimers == 0)
         }
-        // The task waits for the lock, in the midst of arming.
+        // The task waits for the lock, in the middle of arming.
         engine.core.state.withLock { _ in
             while !isAboutTo.load(ordering: .acquiring) {}
             usleep(20_000)
@@ -51,7 +51,7 @@ struct SleepRaceTests {
         await engine.shutdown()
     }
 
-    @Test("A precise timer in its last call is not live any more")
+    @Test("A precise timer is no longer live in its last call")
     func liveInItsHandler() async throws {
         let engine = try TimerEngine(.init(name: "contract", precision: .precise))
         let live = Atomic(-1)
@@ -87,7 +87,7 @@ struct SleepRaceTests {
         await engine.shutdown()
     }
 
-    @Test("Deadlines on the standard library's clocks cancel, never early")
+    @Test("Deadlines on the standard library's clocks cancel their operation, and never early")
     func standardClocks() async throws {
         let (continuous, suspending) = (ContinuousClock(), SuspendingClock())
         let deadline = continuous.now.advanced(by: .milliseconds(2))
@@ -102,7 +102,7 @@ struct SleepRaceTests {
         }
     }
 
-    @Test("An operation on a TimerExecutor stays there, in time and when it is cancelled")
+    @Test("An operation with a deadline stays on its TimerExecutor, whether it ends in time or is cancelled")
     func onExecutor() async throws {
         let executor = try TimerExecutor()
         await Task(executorPreference: executor) {
@@ -117,7 +117,7 @@ struct SleepRaceTests {
     }
     #endif
 
-    @Test("An idle timeout is decided once: touched in time or run out, never both", arguments: TimerPrecision.allCases)
+    @Test("An idle timeout is decided once: touched in time or expired, never both", arguments: TimerPrecision.allCases)
     func idleTimeouts(precision: TimerPrecision) async throws {
         let engine = try TimerEngine(.init(name: "contract", precision: precision))
         let expired = Atomic(0)
@@ -127,7 +127,7 @@ struct SleepRaceTests {
             let until = MonotonicInstant.now + .microseconds(80 + round % 40)
             while MonotonicInstant.now < until {}
             if idle.touch() { continue }
-            // It has run out, and is called for that if it was not yet.
+            // The timeout has expired. Its handler is called if it has not been called yet.
             ranOut += 1
             while expired.load(ordering: .acquiring) < ranOut { await Task.yield() }
             #expect(expired.load(ordering: .acquiring) == ranOut)
@@ -140,7 +140,7 @@ struct SleepRaceTests {
         #expect(expired.load(ordering: .acquiring) == ranOut)
     }
 
-    @Test("Touches of an idle timeout do not wake the engine, which learns of them at the deadline it knew")
+    @Test("Touches of an idle timeout do not wake the engine, which learns of them at the deadline that it had")
     func touchesWakeNobody() async throws {
         let engine = try TimerEngine(.init(name: "contract"))
         let idle = IdleTimeout(.seconds(3600), engine: engine) {}
@@ -154,7 +154,7 @@ struct SleepRaceTests {
         await engine.shutdown()
     }
 
-    @Test("Ticks that are cancelled, or whose interval changes, at their deadline never give a stale one")
+    @Test("Ticks that are cancelled or change their interval at a deadline never deliver a stale tick")
     func ticks() async throws {
         let engine = try TimerEngine(.init(name: "contract"))
         let clock = MonotonicClock(engine: engine)
@@ -183,7 +183,7 @@ struct SleepRaceTests {
         await engine.shutdown()
     }
 
-    @Test("Among thousands a sleep that says nothing of tolerance shares wake-ups, and one of zero does not")
+    @Test("Among thousands of timers a sleep without a tolerance shares wake-ups, and one with zero tolerance does not")
     func crowd() async throws {
         let engine = try TimerEngine(.init(name: "contract", precision: .coalesced))
         let crowd = (0..<4200).map { _ in engine.schedule(at: .distantFuture) { _ in } }
@@ -192,7 +192,7 @@ struct SleepRaceTests {
             let deadline = MonotonicInstant.now + .seconds(3600)
             let task = Task.detached { try? await clock.sleep(until: deadline, tolerance: tolerance) }
             while engine.liveTimers == crowd.count { await Task.yield() }
-            // It is the only one that ever comes: the engine sleeps until the end of its window.
+            // The sleep is the only timer that is ever due: the engine sleeps until the end of its window.
             let wake_ns = engine.core.state.withLock { $0.exactPark().until_ns }
             task.cancel()
             await task.value

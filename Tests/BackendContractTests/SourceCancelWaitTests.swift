@@ -4,7 +4,7 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// Who cancels a source and waits, against its cancel handler.
+/// The order of `cancelAndWait` and the source's cancel handler.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct SourceCancelWaitTests {
     private let queue = DispatchQueue(label: "cancel-wait")
     private let log = Recorder<Int>()
@@ -17,7 +17,7 @@ import Testing
         return source
     }
 
-    @Test("cancelAndWait finds the cancel handler called, where that belongs on the engine's thread")
+    @Test("cancelAndWait returns after the cancel handler, if that is called on the engine's thread")
     func blocking() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("In an asynchronous function it finds it called on a queue too", arguments: [false, true])
+    @Test("An awaited cancelAndWait returns after the cancel handler on a queue, too", arguments: [false, true])
     func asynchronous(onQueue: Bool) async throws {
         let engine = try TimerEngine(.init(name: "contract"))
         for round in 0..<200 {
@@ -38,7 +38,7 @@ import Testing
         await engine.shutdown()
     }
 
-    @Test("On the very queue of its cancel handler it does not wait for that")
+    @Test("cancelAndWait on the queue of the cancel handler does not wait for that handler")
     func onItsQueue() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }
@@ -50,7 +50,7 @@ import Testing
         while log.count == 0 { usleep(100) }
     }
 
-    @Test("It goes on when the engine is shut down meanwhile")
+    @Test("cancelAndWait returns if the engine is shut down meanwhile")
     func shutdown() throws {
         for round in 0..<50 {
             let engine = try TimerEngine(.init(name: "contract"))
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("On the engine's own thread it does not wait for a cancel handler that is to come there")
+    @Test("cancelAndWait on the engine's own thread does not wait for a cancel handler that must run there")
     func onEngineThread() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }

@@ -7,7 +7,7 @@ import Testing
 
 /// Sources on the real kernel, moved by one thread while another fires them.
 @Suite(.serialized) struct SourceContractTests {
-    @Test("Moved later as it fires, no move is lost, and it fires once a move at most")
+    @Test("A source that is moved later as it fires loses no move, and fires once per move at most")
     func movedAsItFires() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }
@@ -35,14 +35,14 @@ import Testing
             repeat {
                 try #require(fired.wait(timeout: .now() + 60) == .success, "the last move is lost")
             } while fires.all.last.map { $0 < deadline } ?? true
-            // No call is left over for the next round.
+            // Takes further signals, so that no call is left over for the next round.
             while fired.wait(timeout: .now()) == .success {}
         }
         source.cancelAndWait()
         #expect(fires.count <= moves)
     }
 
-    @Test("A source on a queue goes on, though its engine sleeps whenever a call has ended", .timeLimit(.minutes(15)))
+    @Test("A source on a queue goes on, although its engine sleeps whenever a call has ended", .timeLimit(.minutes(15)))
     func goesOn() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }

@@ -6,7 +6,7 @@ import Testing
 
 /// How sources and their engines end, in every order.
 @Suite struct SourceEndTests {
-    @Test("A cancel handler is called once though the engine is shut down right after the cancel")
+    @Test("A cancel handler is called once although the engine is shut down right after the cancel")
     func cancelThenShutdown() throws {
         let called = Recorder<Int>()
         for round in 0..<200 {
@@ -21,7 +21,7 @@ import Testing
         #expect(called.all == Array(0..<200))
     }
 
-    @Test("Scheduled on the time of day when it has ended, cancelled or with its engine, a source leaves nothing there")
+    @Test("A source scheduled by wall time after it or its engine has ended leaves no timer on the wall-clock engine")
     func scheduledAfterTheEnd() throws {
         let engine = try TimerEngine()
         let sources = (0..<2000).map { _ in TimerSource(engine: engine) }
@@ -29,11 +29,11 @@ import Testing
         engine.shutdown()
         let before = WallTimerEngine.shared.liveTimers
         for source in sources { source.schedule(deadline: WallInstant.now.advanced(by: .seconds(3600))) }
-        // Others use that engine too.
+        // Other tests use that engine too.
         #expect(WallTimerEngine.shared.liveTimers < before + 500)
     }
 
-    @Test("The same for a cancel handler on a queue, which has run when the queue is through")
+    @Test("A cancel handler on a queue is called once although the engine is shut down right after the cancel")
     func cancelThenShutdownOnQueue() throws {
         let called = Recorder<Int>()
         let queue = DispatchQueue(label: "source-end")
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(
-        "On a coalesced engine that was shut down every verb of a cancelled source is harmless, its queue being blocked"
+        "Every call to a cancelled source with a blocked queue is harmless after its coalesced engine was shut down"
     )
     func verbsAfterCoalescedEnd() throws {
         let engine = try TimerEngine(.init(precision: .coalesced))
@@ -70,7 +70,7 @@ import Testing
         #expect(called.all == [1])
     }
 
-    @Test("A source that is cancelled after its engine's shutdown calls no cancel handler, which the shutdown freed")
+    @Test("A source that is cancelled after its engine's shutdown calls no cancel handler: the shutdown has freed it")
     func cancelledAfterShutdown() throws {
         let engine = try TimerEngine()
         let canaries = Canaries()
@@ -87,7 +87,7 @@ import Testing
         #expect(called.all.isEmpty)
     }
 
-    @Test("Shutdown frees the handlers of a source that they mention, and a source so ended keeps no new ones")
+    @Test("Shutdown frees handlers that capture their own source, and a source on an ended engine keeps no handler")
     func shutdownFrees() throws {
         let canaries = Canaries()
         let engine = try TimerEngine()
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(
-        "Shutdown in a source's own handler frees it too, and calls its cancel handler if it was cancelled",
+        "Shutdown in a source's own handler frees the handler too, and calls its cancel handler if it was cancelled",
         arguments: [false, true]
     )
     func shutdownInHandler(isCancelled: Bool) throws {
@@ -178,7 +178,7 @@ import Testing
         #expect(calls.all == ["cancel"])
     }
 
-    @Test("Inside the handler `data` stays what it was when that is scheduled anew, there or by another thread")
+    @Test("Inside a handler `data` stays what it was when the source is rescheduled, there or by another thread")
     func dataWhileScheduled() throws {
         let engine = try TimerEngine()
         let source = TimerSource(engine: engine)
@@ -198,7 +198,7 @@ import Testing
         #expect(seen.all == [1, 1])
     }
 
-    @Test("A call that waits in its queue is dropped with the schedule that it belongs to")
+    @Test("Rescheduling a source drops a call of the former schedule that waits in its queue")
     func scheduledWhileQueued() throws {
         let engine = try TimerEngine()
         let queue = DispatchQueue(label: "queued")

@@ -6,11 +6,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What calls on queues cost the engine's thread. Counts that the machine's load may raise are wanted of one try of many.
+/// The cost of calls on queues for the engine's thread. The machine's load may raise a count: one try of many must pass.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct SourceExpectingTests {
     private let queue = DispatchQueue(label: "expecting")
 
-    /// What the engine did for so many calls, of which each takes `handler_us`.
+    /// Returns what the engine did for so many calls, each of which takes `handler_us`, and the ticks that they reported.
     private func statistics(
         calls: Int,
         every interval: Duration,
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "A call on a queue that ends in time wakes the engine no more: it is awake once a call",
+        "A call on a queue that ends in time does not wake the engine again: the engine wakes once per call",
         arguments: [TimerPrecision.coalesced, .normal, .precise]
     )
     func inTime(_ precision: TimerPrecision) throws {
@@ -48,7 +48,7 @@ import Testing
         Issue.record("no try of 20 did without waking the engine: \(seen)")
     }
 
-    @Test("Calls that overrun their interval have the engine awake once each at most, and lose no tick")
+    @Test("Calls that overrun their interval wake the engine once each at most, and lose no tick")
     func overrunning() throws {
         var seen: [EngineStatistics] = []
         for _ in 0..<20 {

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Sources on queues and the real clock. A count that the machine's load may change is wanted of one try of many.
+/// Sources on queues and the real clock. The machine's load may change a count: it must be right in one try of many.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct SourceQueueContractTests {
     private let queue = DispatchQueue(label: "contract")
 
@@ -19,13 +19,13 @@ import Testing
     }
 
     @Test(
-        "dispatch_suspend_timer on the real clock: 3 calls with 3 ticks, and after the rest 7 with 9; never a tick too many"
+        "dispatch_suspend_timer on the real clock: 3 calls with 3 ticks, then 7 with 9 in all, and no tick too many"
     )
     func suspendExample() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }
         var seen: [[UInt]] = []
-        // Slower and slower, until the machine keeps up.
+        // The interval grows from time to time, until the machine keeps up.
         for attempt in 0..<30 {
             seen.append(suspendExample(engine, interval_ns: 10_000_000 << (attempt / 5)))
             if seen.last == [3, 3, 7, 9] { return }
@@ -62,7 +62,7 @@ import Testing
         return [UInt(before.count), before.reduce(0, +), UInt(calls.count), calls.all.reduce(0, +)]
     }
 
-    @Test("A blocked queue costs its engine nothing, however many ticks pass; the call after tells them all")
+    @Test("A blocked queue costs its engine nothing, however many ticks pass, and the next call reports them all")
     func blocked() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }
@@ -75,7 +75,7 @@ import Testing
         wait { engine.statistics.fires == 1 }
         let before = engine.statistics.wakeups
         sleep(until: .now.advanced(by: .milliseconds(30)))
-        // One of a fire that was counted before its wake-up was.
+        // One more, if the fire was counted before its wake-up.
         #expect(engine.statistics.wakeups - before <= 1)
         #expect(engine.statistics.fires == 1)
         queue.resume()
@@ -84,7 +84,7 @@ import Testing
         source.cancelAndWait()
     }
 
-    @Test("On a concurrent queue nothing of a source runs once it was cancelled and waited for, in 10,000 rounds")
+    @Test("On a concurrent queue no handler of a source runs after cancelAndWait has returned, in 10,000 rounds")
     func concurrent() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }
@@ -111,7 +111,7 @@ import Testing
 
     @Test("Ten sources with leeway on the shared engine share one wake-up, and none is called before its deadline")
     func sharedLeeway() {
-        // Others use that engine too, and only add to what it saves.
+        // Other tests use that engine too, and only add to the wake-ups that it saves.
         for _ in 0..<50 {
             let early = Faults()
             let calls = Recorder<Bool>()
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(
-        "A source that is to be precise has its normal engine spin, on its thread and on a queue, and never calls early",
+        "A source set to .precise makes its normal engine spin, on its thread and on a queue, and is never early",
         arguments: [false, true]
     )
     func precise(onQueue: Bool) throws {
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(
-        "Work that is due goes to its queue from the calling thread, in order, and counts as a fire; after shutdown it does not"
+        "Work already due goes to its queue from the calling thread, in order, and is a fire; not so after shutdown"
     )
     func workNow() throws {
         let engine = try TimerEngine(.init(name: "contract"))

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Verbs of sources against their fires: 10,000 rounds each, which Thread Sanitizer watches too.
+/// Calls to sources that race with their fires: 10,000 rounds in most tests, which Thread Sanitizer watches too.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct SourceRaceTests {
     private static let rounds = 10_000
 
@@ -34,13 +34,13 @@ import Testing
         onQueue ? TimerSource(engine: engine, queue: queue) : TimerSource(engine: engine)
     }
 
-    /// Until the test's own time limit.
+    /// Polls until the condition holds, or until the test's own time limit.
     private func wait(until isSo: () -> Bool) {
         while !isSo() { pause(.microseconds(50)) }
     }
 
     @Test(
-        "Cancelled against its fire: the cancel handler is called once, and no event after it",
+        "A source whose cancel races with its fire calls its cancel handler once, and no event handler after it",
         arguments: [false, true]
     )
     func cancelAgainstFire(onQueue: Bool) {
@@ -63,12 +63,12 @@ import Testing
         }
         wait { cancelled.current == Self.rounds }
         #expect(late.current == 0)
-        // A source goes after its cancel handler.
+        // A source leaves the engine after its cancel handler.
         wait { engine.liveTimers == 0 }
     }
 
     @Test(
-        "Cancelled and waited for by another thread than its own: nothing runs, and nothing comes after",
+        "After cancelAndWait by another thread no handler of the source runs, and none comes later",
         arguments: [false, true]
     )
     func cancelAndWait(onQueue: Bool) {
@@ -95,7 +95,7 @@ import Testing
         #expect(late.current == 0)
     }
 
-    @Test("Its last reference goes in its own handler: it stops, and everything is freed", arguments: [false, true])
+    @Test("A source whose last reference goes in its own handler stops, and all is freed", arguments: [false, true])
     func dropInHandler(onQueue: Bool) {
         let canaries = Canaries()
         for _ in 0..<Self.rounds {
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(
-        "Resumed, suspended and cancelled by three threads: the cancel handler is called once",
+        "A source that three threads resume, suspend and cancel calls its cancel handler once",
         arguments: [false, true]
     )
     func verbsAgainstEachOther(onQueue: Bool) throws {
@@ -155,7 +155,7 @@ import Testing
         wait { cancelled.current == Self.rounds && engine.liveTimers == 0 }
     }
 
-    @Test("Scheduled anew against its fire: the last schedule counts, and its call comes", arguments: [false, true])
+    @Test("A source rescheduled as it fires obeys the last schedule, and is called", arguments: [false, true])
     func scheduleAgainstFire(onQueue: Bool) {
         var random = SeededRandom(seed: 3)
         let source = source(onQueue: onQueue)
@@ -163,7 +163,7 @@ import Testing
         let calls = Count()
         let due = Due()
         source.setEventHandler {
-            // Read before the clock: it moves on for the next round.
+            // Read before the clock, because the deadline moves on for the next round.
             let earliest = due.earliest
             if MonotonicInstant.now < earliest { early.add() }
             calls.add()
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test("Its target changes against its fires: calls never overlap, and go on")
+    @Test("If a source's target changes as it fires, calls never overlap, and go on")
     func targetAgainstFire() {
         let source = TimerSource(engine: engine)
         let (isRunning, overlapping, calls) = (Flag(), Count(), Count())
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test(
-        "Shut down against every verb: nothing hangs, no event comes after, and what was cancelled first is told",
+        "A shutdown that races with other calls never hangs, ends all events, and calls the earlier cancel handler",
         arguments: [false, true]
     )
     func shutdownAgainstAll(onQueue: Bool) throws {

@@ -11,7 +11,7 @@ import Testing
 @Suite("A spin", .serialized, .ownThread, .timeLimit(.minutes(15))) struct SpinContractTests {
     private func now(_ clock: TimerClock = .monotonic) -> Int64 { hrt_clock_now_ns(clock.c) }
 
-    @Test("ends never early, on any clock, and tells no more than it lasted", arguments: TimerClock.allCases)
+    @Test("never ends early, on any clock, and reports no more time than it lasted", arguments: TimerClock.allCases)
     func neverEarly(clock: TimerClock) {
         var best_ns = Int64.max
         for round in 0..<300 {
@@ -26,17 +26,17 @@ import Testing
         #expect(.nanoseconds(best_ns) < atBest(.microseconds(5)))
     }
 
-    @Test("tells nothing of the time that the processor was elsewhere")
+    @Test("does not report the time for which the processor was elsewhere")
     func away() {
         let begun_ns = now()
         blockThread(until: begun_ns + 1_000_000)
         let back_ns = now()
-        // For the spin, the thread was away between two readings.
+        // To the spin it seems that the thread was away between two readings of the clock.
         let spin = TimeBase.kernel.spin(until: back_ns + 200_000, from: begun_ns)
         #expect(spin.spun_ns <= spin.now_ns - back_ns)
     }
 
-    @Test("is over at once where the deadline has come, or is further than is allowed")
+    @Test("ends at once if the deadline has come, or is further away than allowed")
     func atOnce() {
         let now_ns = now()
         for deadline_ns in [Int64.min, -1, 0, now_ns - 1, now_ns, now_ns + 1_001, .max] {
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(
-        "by a task at its engine's cost is paid for, but not while the processor was elsewhere",
+        "by a task is charged to its engine, except for the time in which the processor was elsewhere",
         .enabled(if: !isSanitized, "Thread Sanitizer has signals wait")
     )
     func interrupted() throws {
@@ -56,7 +56,7 @@ import Testing
         let engine = try TimerEngine(configuration)
         defer { engine.shutdown() }
         var wasInterrupted = false
-        // A busy machine may have the signal come before the spin, or end it before.
+        // On a busy machine the signal may come before the spin, or the spin may end before it.
         while !wasInterrupted {
             let (spent, begun_ns) = (cost(engine), now())
             #expect(ctest_interrupt_once(400_000, 800_000) == 0)
@@ -76,7 +76,7 @@ import Testing
     private let epoch_ns = MonotonicInstant.now.nanoseconds
 
     private func cost(_ engine: TimerEngine) -> (spun_ns: Int64, left_ns: Double) {
-        // Of one instant, so that nothing is earned in between.
+        // Both for one instant, so that the budget earns nothing in between.
         let left_ns = hrt_spin_budget_left_ns(engine.core.spinBudget.c, epoch_ns)
         return (engine.core.spunOutside_ns.load(ordering: .relaxed), left_ns)
     }

@@ -14,8 +14,8 @@ func join(_ thread: pthread_t) {
 }
 
 extension SpinWindow {
-    /// As if wakes had come 12 ms late lately, after sleeps of any length: with a whole core as budget, which is to be its own,
-    /// the next wait spins for about as long.
+    /// Teaches the window that wakes come 12 ms late, after sleeps of any length. The budget must be its own, and a whole core:
+    /// then the next wait spins for about as long.
     func learnThatWakesAreLate() {
         hrt_spin_window_init(c, Self.defaultCoverage, c.pointee.budget)
         for sleep_ns: Int64 in [100_000, 1_000_000, 10_000_000, 100_000_000] {

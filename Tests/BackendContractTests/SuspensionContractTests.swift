@@ -3,9 +3,9 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// Processes that are really stopped and frozen, each one of its own.
+/// Processes that are really stopped or frozen. Each test has a process of its own.
 @Suite(.serialized) struct SuspensionContractTests {
-    /// What the monitor says of a process to which a shell does `script`, which takes 300 ms at least.
+    /// Runs `script` in a shell, which stops this process for 300 ms at least, and checks the monitor's report.
     private static func expectStop(_ script: String) throws {
         let absences = Recorder<SuspensionMonitor.Absence>()
         let monitor = try SuspensionMonitor(threshold: .milliseconds(200)) { absences.append($0) }
@@ -21,7 +21,7 @@ import Testing
         #expect(stop.suspended == .zero)
     }
 
-    @Test("A process that SIGSTOP holds for 300 ms learns so after SIGCONT", .timeLimit(.minutes(15)))
+    @Test("A process that SIGSTOP stops for 300 ms learns of it after SIGCONT", .timeLimit(.minutes(15)))
     func stopped() async {
         await #expect(processExitsWith: .success) {
             try Self.expectStop("kill -STOP $PPID; sleep 0.3; kill -CONT $PPID")
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "A process whose cgroup is frozen for 300 ms learns so when it thaws",
+        "A process whose cgroup is frozen for 300 ms learns of it when it thaws",
         .enabled(if: Self.cgroups != nil, "needs the right to make a cgroup"),
         .timeLimit(.minutes(15))
     )
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// Where version 2 of the cgroups is mounted, if this process may make one below its own.
+    /// The place where version 2 of cgroups is mounted, if this process may make a cgroup below its own; otherwise nil.
     static let cgroups: String? = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].first { root in
         guard let home = home(below: root) else { return false }
         let probe = "\(home)/hrtimer-probe-\(getpid())"
@@ -59,7 +59,7 @@ import Testing
         return access("\(probe)/cgroup.freeze", W_OK) == 0 && access("\(home)/cgroup.procs", W_OK) == 0
     }
 
-    /// The cgroup of this process, the line "0::/…" of /proc/self/cgroup.
+    /// Returns the folder of this process's cgroup, from the line "0::/…" of /proc/self/cgroup.
     private static func home(below root: String) -> String? {
         guard let file = fopen("/proc/self/cgroup", "r") else { return nil }
         defer { fclose(file) }
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "After a stop of 300 ms each timer does as its policy says",
+        "After a stop of 300 ms each timer follows its missed-tick policy",
         .timeLimit(.minutes(15)),
         arguments: MissedTickPolicy.allCases
     )
@@ -96,7 +96,7 @@ import Testing
             let limit = start.advanced(by: .seconds(30))
             while ends.count < 2, .now < limit { Self.run(loop, until: .now.advanced(by: .milliseconds(20))) }
             join(waiter)
-            // On to a punctual call, however long that takes on a busy machine: by then all is prepared.
+            // Runs on to a punctual call, however long that takes on a busy machine: by then all late calls have been made.
             let before = fires.count
             while !fires.all.dropFirst(before).contains(where: { $0.late < .milliseconds(20) }), .now < limit {
                 Self.run(loop, until: .now.advanced(by: .milliseconds(20)))

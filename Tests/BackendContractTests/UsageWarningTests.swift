@@ -5,10 +5,10 @@ import HRTimerCore
 import TestSupport
 import Testing
 
-/// Mistakes that would be silent, told to whoever listens. Debug builds alone tell them. On the real clock, since on a virtual
-/// one nobody waits for a loop that does not run.
+/// Warnings of mistakes that would otherwise be silent. Only debug builds give them. The tests use the real clock, since
+/// nothing waits on a virtual clock for a loop that does not run.
 @Suite(.serialized, .enabled(if: isDebugBuild)) struct UsageWarningTests {
-    /// What was told while `body` ran: other tests, beside these, make mistakes of their own.
+    /// Returns the warnings of that kind that came while `body` ran: other tests, beside these, cause warnings of their own.
     private func mistakes(_ kind: UsageWarning.Kind, _ body: () async throws -> Void) async rethrows -> [UsageWarning] {
         let told = Recorder<UsageWarning>()
         UsageWarning.handler = { if $0.kind == kind { told.append($0) } }
@@ -21,7 +21,7 @@ import Testing
         await onThreadOfItsOwn(body)
     }
 
-    @Test("A timer on a loop that nobody runs is told a second after its deadline, once for the loop")
+    @Test("A timer on a loop that nobody runs causes one warning for the loop, a second after its deadline")
     func loopNotRun() async {
         let told = Recorder<UsageWarning>()
         UsageWarning.handler = { if $0.description.contains("with 3 timers") { told.append($0) } }
@@ -36,7 +36,7 @@ import Testing
         #expect(told.count == 1)
     }
 
-    @Test("A loop that runs before that is left in peace, and so is one whose timers are gone or never due")
+    @Test("A loop that runs before that causes no warning, nor does one whose timers are gone or never due")
     func loopRuns() async {
         let told = await mistakes(.loopNotRun) {
             await onOwnThread {
@@ -54,7 +54,7 @@ import Testing
         #expect(told.filter { $0.description.contains("with 2 timers") }.isEmpty)
     }
 
-    @Test("A thread that ends with timers in a loop that was never run is told")
+    @Test("A thread that ends with timers in a loop that never ran causes a warning")
     func threadEnded() async {
         let told = Recorder<UsageWarning>()
         UsageWarning.handler = { if $0.description.contains("with 5 timers") { told.append($0) } }
@@ -68,7 +68,7 @@ import Testing
         #expect(told.all.map(\.kind) == [.threadEnded])
     }
 
-    @Test("A loop's thread that nobody keeps is told, if its loop has timers")
+    @Test("A loop's thread to which nobody keeps a reference causes a warning, if its loop has timers")
     func threadNotKept() async throws {
         let told = try await mistakes(.threadNotKept) {
             let dropped = try TimerLoop.thread(name: "dropped")
@@ -82,7 +82,7 @@ import Testing
         #expect(told.filter { $0.description.contains("has 1 timers") }.count == 1)
     }
 
-    @Test("A run in .common, and one on another thread, are told")
+    @Test("A run in .common, and a run on another thread, each cause a warning")
     func runs() async {
         let common = await mistakes(.ranInCommonModes) {
             await onOwnThread { TimerLoop().run(mode: .common, for: 1) }
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(
-        "An active source whose last reference goes is told; a cancelled, suspended, fired or never activated one is not"
+        "An active source causes a warning when it is dropped; a cancelled, suspended, fired or inactive one does not"
     )
     func droppedSources() async throws {
         let engine = try TimerEngine(name: "dropping")
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(
-        "A handler of the main actor's that another thread's loop calls is told; one in the main loop, or of none, is not"
+        "A main-actor handler that another thread's loop calls causes a warning; a handler of no actor does not"
     )
     func mainActorElsewhere() async throws {
         let thread = try TimerLoop.thread(name: "elsewhere")
@@ -157,7 +157,7 @@ import Testing
         await thread.shutdown()
     }
 
-    @Test("A timer in two loops, and an invalid one, are told")
+    @Test("Adding a timer to a second loop, or adding an invalid timer, causes a warning")
     func adding() async {
         let timer = LoopTimer(fireAt: .distantFuture) { _ in }
         let (first, second) = (TimerLoop(), TimerLoop())
@@ -174,7 +174,7 @@ import Testing
         #expect(invalid.count >= 1)
     }
 
-    @Test("A handler that takes long on a shared engine is told, and one on an engine of its own is not")
+    @Test("A slow handler on a shared engine causes a warning, and one on an engine of its own does not")
     func slowHandler() async throws {
         @Sendable func take() {
             blockThread(until: MonotonicInstant.now.nanoseconds + 80_000_000)
@@ -187,7 +187,7 @@ import Testing
                     done.resume()
                 }
             }
-            // The call is over by the time that the next one comes.
+            // When the next call comes, the slow one is over.
             await withCheckedContinuation { done in own.schedule(at: .now) { _ in done.resume() } }
         }
         #expect(told.filter { $0.description.contains("hrtimer-own") }.isEmpty)
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test("Per cents given for a part of one are told")
+    @Test("A quantile in per cent, rather than as a fraction of one, causes a warning")
     func quantile() async {
         let told = await mistakes(.quantileAboveOne) {
             let histogram = LatencyHistogram()

@@ -5,7 +5,7 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// What every way of waiting promises, on the real kernel. Lower bounds hold for every sample; nothing has an upper bound,
+/// The guarantees of every way of waiting, on the real kernel. Lower bounds hold for every sample. Nothing has an upper bound,
 /// except that it ends.
 @Suite(.serialized) struct WaiterContractTests {
     private func sleepsUntilDeadline(_ waiter: Waiter, _ delay: Duration) {
@@ -14,7 +14,7 @@ import Testing
         #expect(MonotonicInstant.now >= deadline)
     }
 
-    @Test("Never early, from a nanosecond to a tenth of a second", arguments: WayToWait.available)
+    @Test("A wait is never early, from a nanosecond to a tenth of a second", arguments: WayToWait.available)
     func neverEarly(_ way: WayToWait) throws {
         let waiter = try Waiter(way)
         for delay_ns in [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000] as [Int64] {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("Past, zero and negative deadlines return at once", arguments: WayToWait.available)
+    @Test("A wait for a past, zero or negative deadline returns at once", arguments: WayToWait.available)
     func past(_ way: WayToWait) throws {
         let waiter = try Waiter(way)
         for deadline_ns in [Int64.min, -1, 0, 1, MonotonicInstant.now.nanoseconds] {
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("Ten thousand wakes and waits against each other: none lost", arguments: WayToWait.available)
+    @Test("No wake is lost in ten thousand rounds of wakes that race with waits", arguments: WayToWait.available)
     func wakeRace(_ way: WayToWait) throws {
         let there = try Waiter(way)
         let back = try Waiter(way)
@@ -71,23 +71,23 @@ import Testing
         join(thread)
     }
 
-    @Test("It closes what it opened")
+    @Test("A waiter closes the descriptors that it opened")
     func descriptors() async {
         // In a process of its own: other tests open descriptors meanwhile.
         await #expect(processExitsWith: .success) {
             for way in WayToWait.available {
                 let before = Kernel.openDescriptors
                 for _ in 0..<100 { _ = try Waiter(way) }
-                // The test library has some descriptors that come and go; a leak would be of hundreds.
+                // The test library has some descriptors that come and go; a leak would leave hundreds.
                 #expect(Kernel.openDescriptors - before < 50)
             }
         }
     }
 
-    @Test("Too many open files is an error with a name, and leaves nothing open")
+    @Test("Too many open files cause an error that names what failed, and leave nothing open")
     func tooManyFiles() async {
         await #expect(processExitsWith: .success) {
-            // In a child of fork(2): the test library's threads close descriptors too, and then there is room for more.
+            // In a child of fork(2): the test library's threads close descriptors too, which would make room for more.
             let words = inChild { say in
                 let expected = TimerError(operation: "make a way to wait (timerfd)", errorNumber: EMFILE)
                 for room in 0..<3 {
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("A loop's wait is exact whatever the thread's slack: the timerfd, which has none, waits for the last of it")
+    @Test("A loop's wait is exact whatever the thread's slack: a timerfd, which has no slack, waits for the last part")
     func slack() async {
         // In a process of its own: a loop that is woken arms its timerfd too.
         await #expect(processExitsWith: .success) {
@@ -125,8 +125,8 @@ import Testing
             var trace: OpaquePointer?
             try check(ctest_trace_begin(hrt_thread_id(), &trace), "trace this thread by ptrace(2)")
             var best_ns = Int64.max
-            // Less than the slack, and more. On a machine so busy that the thread comes late nothing is left to wait for:
-            // again.
+            // Delays below and above the slack. On a machine so busy that the thread comes late, nothing is left to wait for:
+            // then it tries again.
             for round in 0..<40 where round < 5 || Self.settimes(trace!) == 0 || best_ns >= slack_ns / 2 {
                 let delay_ns: Int64 = round % 2 == 0 ? 20_000_000 : 70_000_000
                 let deadline_ns = MonotonicInstant.now.nanoseconds + delay_ns
@@ -135,7 +135,7 @@ import Testing
                 #expect(late_ns >= 0)
                 best_ns = min(best_ns, late_ns)
             }
-            // At least once.
+            // The timerfd was set at least once.
             #expect(Self.settimes(trace!) > 0)
             ctest_trace_end(trace!)
             hrt_loop_destroy(loop)
@@ -148,14 +148,14 @@ import Testing
         loop.run()
     }
 
-    @Test("A run of a loop goes by the slack that its thread has when it begins: the timerfd waits for the last of it")
+    @Test("A loop's run goes by the slack that its thread has at the begin: a timerfd waits for the last part")
     func slackOfRun() async {
         await #expect(processExitsWith: .success) {
             #expect(hrt_thread_set_timer_slack_ns(50_000_000) == 0)
             let loop = TimerLoop()
             var trace: OpaquePointer?
             try check(ctest_trace_begin(hrt_thread_id(), &trace), "trace this thread by ptrace(2)")
-            // An interrupt within the slack is needed, and comes mostly.
+            // This needs an interrupt within the slack, which mostly comes.
             for _ in 0..<40 where Self.settimes(trace!) == 0 {
                 let deadline = MonotonicInstant.now.advanced(by: .milliseconds(70))
                 Self.fire(at: deadline, on: loop)
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test("A past deadline teaches the spin window nothing; what is spun is told, and taken from its budget")
+    @Test("A past deadline teaches the spin window nothing; spun time is reported, and taken from the budget")
     func window() {
         var wait: OpaquePointer?
         var loop: OpaquePointer?

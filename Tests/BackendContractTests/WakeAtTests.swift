@@ -4,7 +4,7 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// A thread that sleeps by timerfd, and learns of an earlier deadline at that deadline.
+/// A thread that sleeps on a timerfd, and is woken for an earlier deadline only at that deadline.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct WakeAtTests {
     private func now(_ clock: TimerClock) -> Int64 { hrt_clock_now_ns(clock.c) }
 
@@ -30,19 +30,19 @@ import Testing
         }
     }
 
-    @Test("Only the timerfd can, and says so", arguments: WayToWait.available)
+    @Test("Only a timerfd can wake at an instant; all other ways return false", arguments: WayToWait.available)
     func others(_ way: WayToWait) throws {
         #expect(try Waiter(way).wake(at: .max - 1) == (way == .timerfd))
     }
 
-    @Test("Of many threads that ask at once the earliest is heard, each time")
+    @Test("If many threads ask for a wake at once, the earliest instant counts, each time")
     func earliest() throws {
         let waiter = try Waiter(.timerfd)
         var random = SeededRandom.fromEnvironment()
         for _ in 0..<100 {
             let base_ns = now(.monotonic) + 500_000
             let asked = (0..<8).map { _ in base_ns + Int64.random(in: 0...300_000, using: &random) }
-            // All others an hour later than the earliest: a test that heard one of them would not end.
+            // All others ask for an hour later than the earliest: a test that heeded one of them would not end.
             let earliest_ns = asked.min()!
             let threads = try asked.map { asked_ns in
                 try startThread {
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("An engine that sleeps by timerfd wakes once for a timer of another thread's, and on time")
+    @Test("An engine that sleeps on a timerfd wakes once for a timer of another thread, and on time")
     func wakesOnce() throws {
         let engine = try TimerEngine(.init(wayToWait: .timerfd))
         var best = Duration.seconds(1)
@@ -72,15 +72,15 @@ import Testing
             let lateness = late.withLock { $0 }
             #expect(lateness >= .zero)
             best = min(best, lateness)
-            // Until it sleeps again.
+            // Long enough for the engine to sleep again.
             pause(.microseconds(300))
         }
-        // One for each, one for each that was cancelled; a machine that stalls may add a few.
+        // One wake-up for each timer, and for each one that was cancelled; a machine that stalls may add a few.
         #expect(engine.statistics.wakeups - before < 75)
         #expect(best < atBest(.milliseconds(1)))
     }
 
-    @Test("Timers that threads schedule against each other all fire, never early")
+    @Test("Timers that several threads schedule at once all fire, and never early")
     func contended() throws {
         let engine = try TimerEngine(.init(wayToWait: .timerfd))
         let fired = Recorder<Bool>()

@@ -4,12 +4,12 @@ import HRTimer
 import Synchronization
 import Testing
 
-/// What the hot paths allocate: counted, by malloc(3) itself.
+/// The allocations of the hot paths, counted within malloc(3) itself.
 @Suite("Allocations", .enabled(if: cbench_counts_allocations(), "sanitizers replace malloc themselves"))
 struct AllocationTests {
     private static let rounds = 1000
 
-    @Test("are counted: one object is one block")
+    @Test("are counted, one block for one object")
     func counts() {
         #expect(blocks { withExtendedLifetime(Payload()) {} } == Self.rounds)
         #expect(blocks {} == 0)
@@ -44,11 +44,11 @@ struct AllocationTests {
         )
     }
 
-    @Test("are none when a one-shot is scheduled and cancelled, but for its closure")
+    @Test("are none when a one-shot timer is scheduled and cancelled, except for its closure")
     func oneShot() throws {
         let engine = try TimerEngine()
         let deadline = MonotonicInstant.now.advanced(by: .seconds(3600))
-        // Grown once: places for timers are used again.
+        // Makes the engine grow once: slots of timers are used again.
         engine.cancel(engine.schedule(at: deadline) { _ in })
         #expect(blocks { engine.cancel(engine.schedule(at: deadline) { _ in }) } == 0)
         let closures = blocks {
@@ -57,7 +57,7 @@ struct AllocationTests {
                 engine.schedule(at: deadline) { _ in withExtendedLifetime(payload) {} }
             )
         }
-        // The payload, and in debug builds a context around it.
+        // One block for the payload, and in debug builds one for a context around it.
         #expect((Self.rounds...2 * Self.rounds).contains(closures))
     }
 
@@ -77,7 +77,7 @@ struct AllocationTests {
         #expect(counts.allocated == 0)
     }
 
-    /// What the calling thread allocates in so many rounds, after ten that make room.
+    /// Returns the number of blocks that the calling thread allocates in all rounds, after ten rounds that make room.
     private func blocks(_ body: () -> Void) -> Int {
         for _ in 0..<10 { body() }
         let before = cbench_thread_allocations()
@@ -87,13 +87,13 @@ struct AllocationTests {
 
     private final class Payload: Sendable {}
 
-    /// Of the engine's thread, from the tenth call to the hundredth.
+    /// Counts the allocations of the engine's thread from the tenth call to the hundredth.
     private final class Counts: Sendable {
         private let calls = Atomic(0)
         private let first = Atomic(UInt64(0))
         private let last = Atomic(UInt64(0))
 
-        /// True at the last call.
+        /// Notes a call. Returns true at the last one.
         func callDone(_ allocations: UInt64) -> Bool {
             let call = calls.add(1, ordering: .relaxed).newValue
             if call == 10 { first.store(allocations, ordering: .relaxed) }

@@ -6,20 +6,20 @@ import Testing
 
 @Suite("Comparing two results")
 struct ComparingTests {
-    @Test("says same of blocks that differ by less than the floor")
+    @Test("says same if blocks differ by less than the noise floor")
     func same() throws {
         let comparison = try Comparison(before: file(p50: 50_000), after: file(p50: 50_400))
         #expect(comparison.rows.map(\.verdict) == [.same])
     }
 
-    @Test("says slower, and faster the other way round, of a difference that all blocks show")
+    @Test("says slower, or faster the other way round, if all blocks show the difference")
     func slower() throws {
         let old = try file(p50: 50_000), new = try file(p50: 70_000)
         #expect(try Comparison(before: old, after: new).rows.map(\.verdict) == [.slower])
         #expect(try Comparison(before: new, after: old).rows.map(\.verdict) == [.faster])
     }
 
-    @Test("says unclear of blocks that contradict each other, and of too few")
+    @Test("says unclear if blocks contradict each other, or are too few")
     func unclear() throws {
         let torn = try file(p50: 60_000, spread: 30_000)
         #expect(try Comparison(before: file(p50: 50_000), after: torn).rows.map(\.verdict) == [.unclear])
@@ -27,28 +27,28 @@ struct ComparingTests {
         #expect(try Comparison(before: file(p50: 50_000, blocks: 4), after: few).rows.map(\.verdict) == [.unclear])
     }
 
-    @Test("lets the noise floor of either run stand against a difference")
+    @Test("says same if the difference is below the noise floor of either run")
     func floors() throws {
         let noisy = try file(p50: 70_000, floor: 25_000)
         #expect(try Comparison(before: file(p50: 50_000), after: noisy).rows.map(\.verdict) == [.same])
         #expect(try Comparison(before: noisy, after: file(p50: 50_000)).rows.map(\.verdict) == [.same])
     }
 
-    @Test("takes what the reference has moved by for noise of the machine")
+    @Test("counts a change of the reference subject as noise of the machine")
     func reference() throws {
         let before = try file(p50: 50_000, others: [(Subject.referenceID, 40_000)])
         let after = try file(p50: 70_000, others: [(Subject.referenceID, 62_000)])
         #expect(try Comparison(before: before, after: after).rows.map(\.verdict) == [.same, .unclear])
     }
 
-    @Test("says slower of a subject that costs more, or that fires early now")
+    @Test("says slower if a subject costs more, or now fires early")
     func costAndEarly() throws {
         let before = try file(p50: 50_000)
         #expect(try Comparison(before: before, after: file(p50: 50_000, cpu: 90_000)).rows.map(\.verdict) == [.slower])
         #expect(try Comparison(before: before, after: file(p50: 50_000, early: 1)).rows.map(\.verdict) == [.slower])
     }
 
-    @Test("refuses to mix builds, and results with nothing in common")
+    @Test("refuses to compare different builds, or results without a common subject")
     func refusals() throws {
         let before = try file(p50: 50_000)
         let debug = try file(p50: 50_000, build: "debug")
@@ -72,7 +72,7 @@ struct ComparingTests {
         var random = SeededRandom(seed: 11)
         var alarms = 0
         for _ in 0..<10 {
-            // Nine blocks around 60 µs with a third of that as noise, as a busy machine has them.
+            // Nine blocks around 60 µs with a third of that as noise, as on a busy machine.
             func noisy() throws -> ResultFile {
                 try file(medians: (0..<9).map { _ in 60_000 + .random(in: -20_000...20_000, using: &random) })
             }
@@ -82,7 +82,7 @@ struct ComparingTests {
         #expect(alarms <= 1)
     }
 
-    @Test("finds what spins 300 ns later, where what is woken may be as much later")
+    @Test("finds 300 ns more in a subject that spins, and ignores them in one that is woken")
     func spinning() throws {
         let id = "hrtimer.source.precise"
         let before = try file(p50: 158, spread: 20, floor: 10, id: id)
@@ -95,7 +95,7 @@ struct ComparingTests {
         #expect(try Comparison(before: woken, after: file(p50: 50_300)).rows.map(\.verdict) == [.same])
     }
 
-    @Test("finds fewer fires within 1 µs, a later p99 and 2 µs more of processor time, and says which it was")
+    @Test("finds fewer fires within 1 µs, a later p99 and 2 µs more processor time, and names which it found")
     func others() throws {
         let id = "hrtimer.source.precise"
         func reasons(exact: Int = 180, p99: Int64 = 4000, cpu: Double = 40_000) throws -> [String] {
@@ -113,9 +113,9 @@ struct ComparingTests {
         #expect(try reasons(cpu: 39_000) == ["cheaper"])
     }
 
-    @Test("takes several runs of each build as one, round by round")
+    @Test("joins several runs of each build into one, round by round")
     func joined() throws {
-        // Four runs of three blocks: none has enough for a verdict alone.
+        // Four runs of three blocks: no single run has enough for a verdict.
         let before = try (0..<4).map { try file(p50: 50_000 + Int64($0) * 4000, blocks: 3) }
         let after = try (0..<4).map { try file(p50: 60_000 + Int64($0) * 4000, blocks: 3) }
         #expect(try Comparison(before: before[0], after: after[0]).rows.map(\.verdict) == [.unclear])
@@ -124,18 +124,18 @@ struct ComparingTests {
         #expect(comparison.rows[0][.p50]?.interval == ConfidenceInterval(low: 10_000, high: 10_000))
     }
 
-    @Test("needs nine pairs of blocks, and gives the published bounds of the signed ranks")
+    @Test("needs nine pairs of blocks, and returns the published bounds of the signed ranks")
     func signedRanks() throws {
         #expect(SignedRank.interval(of: (1...8).map(Double.init)) == nil)
         #expect(SignedRank.interval(of: (1...9).map(Double.init)) == ConfidenceInterval(low: 1, high: 9))
-        // Hollander and Wolfe, table A.4: of ten, P(T+ >= 47) = 0.024, so that the 95.2 % interval begins with the ninth average.
+        // Hollander and Wolfe, table A.4: for n = 10, P(T+ >= 47) = 0.024, so the 95.2 % interval begins with the ninth average.
         let ten = try #require(SignedRank.interval(of: (1...10).map(Double.init), doubt: 0.05))
         let averages = (1...10).flatMap { first in (first...10).map { Double(first + $0) / 2 } }.sorted()
         #expect(ten == ConfidenceInterval(low: averages[8], high: averages[averages.count - 9]))
     }
 
     @Test(
-        "has an interval that holds the true middle in nearly all draws, with few blocks and with many",
+        "has an interval that contains the true median in nearly all draws, with few blocks and with many",
         arguments: [12, 60, 61, 90]
     )
     func holdsTheMiddle(blocks: Int) throws {
@@ -217,7 +217,7 @@ struct ComparingTests {
 
 @Suite("Thresholds")
 struct ThresholdTests {
-    @Test("are met or exceeded, each with its figure")
+    @Test("are met or exceeded, and each line says by which figure")
     func checks() throws {
         let file = try Sample.file()
         let lines = try thresholds(
@@ -243,7 +243,7 @@ struct ThresholdTests {
         #expect(lines.filter(\.isMet).count == 4)
     }
 
-    @Test("are not met by what was not measured, unless it may be skipped, nor by what is not there")
+    @Test("fail for subjects that were not measured, unless they may be skipped, and for unknown subjects")
     func skipped() throws {
         let file = try Sample.file()
         func check(_ rule: String) throws -> [CheckLine] { try thresholds("{\"rules\": [\(rule)]}").check(file) }
@@ -255,7 +255,7 @@ struct ThresholdTests {
     }
 
     @Test(
-        "that make no sense are refused in one line",
+        "that are invalid are refused with one line",
         arguments: [
             ("{\"rules\": []}", "rules is empty"), ("{}", "rules is missing"), ("nonsense", "it is not JSON"),
             ("{\"rules\": [{\"id\": \"a\", \"early_maximum\": 0}]}", "has 'early_maximum'; a rule takes id,"),

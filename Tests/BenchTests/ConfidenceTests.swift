@@ -14,14 +14,14 @@ struct ConfidenceTests {
         #expect(Confidence(blocks: [[1], [2], [3]], seed: 1) != nil)
     }
 
-    @Test("has no width where all blocks are alike, and is as wide as the blocks where they are not")
+    @Test("has zero width if all blocks are equal, and spans the blocks if they differ")
     func followsTheBlocks() throws {
         let block = (1...100).map { Int64($0) }
         let alike = try #require(Confidence(blocks: Array(repeating: block, count: 10), seed: 1))
         #expect(alike.p50_ns == 50...50)
         #expect(alike.p99_ns == 99...99)
         #expect(alike.mean_ns == 50.5...50.5)
-        // Half of the blocks are 1,000 later: within each nothing differs, between them everything.
+        // Half of the blocks are 1,000 ns later: all the difference is between blocks, none within them.
         let late = block.map { $0 + 1000 }
         let mixed = try #require(Confidence(blocks: (0..<10).map { $0 % 2 == 0 ? block : late }, seed: 1))
         let middle = try #require(mixed.p50_ns)
@@ -36,7 +36,7 @@ struct ConfidenceTests {
         #expect(Confidence(blocks: blocks, seed: 3) != Confidence(blocks: blocks, seed: 4))
     }
 
-    @Test("has no percentile that too few fires lie beyond")
+    @Test("has no percentile if too few fires lie beyond it")
     func needsSupport() throws {
         let few = try #require(Confidence(blocks: [[1], [2], [3]], seed: 1))
         #expect(few.p50_ns == nil && few.p99_ns == nil)
@@ -45,7 +45,7 @@ struct ConfidenceTests {
 
 @Suite("The worst fires")
 struct WorstFiresTests {
-    @Test("are ten at most, the worst first, and of equal ones the first")
+    @Test("are ten at most, the worst first, and earlier ones first if equal")
     func keepsTheWorst() {
         var worst = WorstFires()
         for index in 0..<30 as Range<Int64> {
@@ -60,7 +60,7 @@ struct WorstFiresTests {
 
 @Suite("A spike", .serialized, .timeLimit(.minutes(15)))
 struct SpikeTests {
-    @Test("is written as a bound and what to do")
+    @Test("is given as a bound and an action")
     func parses() throws {
         #expect(try parseSpike("500us=stop") == SpikeRequest(bound_ns: 500_000, command: nil))
         #expect(try parseSpike("2ms=a=b c") == SpikeRequest(bound_ns: 2_000_000, command: "a=b c"))
@@ -69,7 +69,7 @@ struct SpikeTests {
         }
     }
 
-    @Test("runs its command, told the bound, once for each that comes after it has ended")
+    @Test("runs its command, which gets the bound, once for each spike after the command before has ended")
     func runsACommand() throws {
         let file = "/tmp/bench-spike-\(getpid())"
         defer { unlink(file) }
@@ -78,7 +78,7 @@ struct SpikeTests {
             let recorder = BlockRecorder(fires: 2, interval_ns: 100, phase_ns: 0, spike: watch.bound)
             let first = recorder.begin()
             #expect(recorder.fire(first))
-            // The block goes on.
+            // A spike with a command does not end the block; this fire is the block's last in any case.
             #expect(!recorder.fire(first + 151))
             #expect(recorder.spikes == 1)
             while watch.commandsRun != round { usleep(1000) }
@@ -91,7 +91,7 @@ struct SpikeTests {
 
 @Suite("The live table")
 struct LiveTableTests {
-    @Test("fits any terminal, and says how many rows it left out", arguments: [20, 40, 80, 200])
+    @Test("fits any terminal, and shows how many rows it left out", arguments: [20, 40, 80, 200])
     func fits(width: Int) {
         let results = Subject.all.map { SubjectResult($0, interval_ns: 1_000_000) }
         for height in [5, 24, 200] {
@@ -106,7 +106,7 @@ struct LiveTableTests {
 
 @Suite("An explanation")
 struct ExplanationTests {
-    @Test("is there for every subject, with a trap and something to show it by", arguments: Subject.all.map(\.id))
+    @Test("exists for every subject, with a trap and a demonstration of it", arguments: Subject.all.map(\.id))
     func isThere(id: String) throws {
         let subject = try #require(Subject.all.first { $0.id == id })
         let explanation = try #require(Explanation.of(subject))
@@ -119,7 +119,7 @@ struct ExplanationTests {
         #expect(!shown.says([figures, figures]).isEmpty)
     }
 
-    @Test("shows a trap by measuring its rows")
+    @Test("demonstrates a trap by measuring its rows")
     func measures() throws {
         let row = Demonstration.Row("sleep", Subject.referenceID, slack_ns: 1)
         let short = Demonstration(interval_ns: 1_000_000, fires: 6, rows: [row, row]) { "\($0.count) rows" }
@@ -131,7 +131,7 @@ struct ExplanationTests {
         #expect(lines[3] == "  2 rows")
     }
 
-    @Test("is broken into lines at spaces")
+    @Test("is wrapped at spaces")
     func wraps() {
         #expect(wrapped("aa bb cc", width: 5) == ["aa bb", "cc"])
         #expect(wrapped("aaaaaaaa b", width: 5) == ["aaaaaaaa", "b"])
@@ -141,7 +141,7 @@ struct ExplanationTests {
 
 @Suite("A time with its unit")
 struct NanosecondsTextTests {
-    @Test("is a number and a unit, and nothing else")
+    @Test("has a number and a unit, and nothing else")
     func parses() {
         #expect(nanoseconds("250us") == 250_000)
         #expect(nanoseconds("1.5ms") == 1_500_000)

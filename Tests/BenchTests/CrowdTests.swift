@@ -15,7 +15,7 @@ import Testing
         )
     }
 
-    @Test("needs one wake-up for windows that have an instant in common, and one more for each that has none")
+    @Test("needs one wake-up for windows that share an instant, and one more for each window apart")
     func leastOfFew() {
         #expect(least([]) == 0)
         #expect(least([(10, 20), (15, 30), (20, 40)]) == 1)
@@ -25,7 +25,7 @@ import Testing
         #expect(least([(0, 100), (40, 50), (60, 70)]) == 2)
     }
 
-    @Test("is counted by the ends of its windows: those outside of the time that is looked at are not")
+    @Test("counts only the windows that end within the given span of time")
     func bounds() {
         #expect(least([(10, 99), (10, 100), (10, 200)], from: 100, to: 200) == 1)
         let repeating = [CrowdTimer(first_ns: 5, interval_ns: 10, tolerance_ns: 1)]
@@ -35,7 +35,7 @@ import Testing
         #expect(CrowdPlan.leastWakeups(pair, from: 0, to: 1000) == 100)
     }
 
-    @Test("has the fewest wake-ups that any choice of instants gives: small random sets, all choices tried")
+    @Test("finds the fewest wake-ups of all choices of instants, for small random sets")
     func agreesWithSearch() {
         var random = SeededRandom(seed: 1)
         for _ in 0..<50 {
@@ -64,7 +64,7 @@ import Testing
 
 @Suite("A tally")
 struct TallyTests {
-    @Test("knows its quantiles to 4 %, rounded up, and its latest exactly")
+    @Test("returns quantiles to 4 %, rounded up, and the greatest lateness exactly")
     func quantiles() throws {
         let tally = try #require(cbench_tally_create())
         defer { cbench_tally_destroy(tally) }
@@ -81,7 +81,7 @@ struct TallyTests {
         #expect(cbench_tally_fires(tally) == 0 && cbench_tally_latest_ns(tally) == 0)
     }
 
-    @Test("counts early fires, and takes any lateness")
+    @Test("counts early fires, and accepts any lateness")
     func extremes() throws {
         let tally = try #require(cbench_tally_create())
         defer { cbench_tally_destroy(tally) }
@@ -102,12 +102,12 @@ struct TallyTests {
         #expect((next_ns - fleet.timers[0].first_ns) % 1_000_000_000 == 0)
     }
 
-    @Test("takes a timer's own word for how many deadlines it fires for")
+    @Test("believes a timer that says for how many deadlines it fires")
     func counts() throws {
         let now_ns = cbench_now_ns()
         let interval_ns: Int64 = 3_600_000_000_000
         let fleet = try Fleet([CrowdTimer(first_ns: now_ns - 2 * interval_ns, interval_ns: interval_ns)])
-        // The third is now, and not counted yet: it comes by itself.
+        // The third deadline is now. It is not counted yet, since it gets a fire of its own.
         cbench_member_fire_for(fleet.members, 2)
         #expect(cbench_tally_missed(fleet.tally) == 1)
         cbench_member_fire_for(fleet.members, 1)
@@ -118,44 +118,44 @@ struct TallyTests {
         #expect(cbench_tally_early(fleet.tally) == 1)
     }
 
-    @Test("gives a fire that comes between two clock readings to the deadline that was taken for missed")
+    @Test("attributes a fire that comes between two clock readings to the deadline counted as missed")
     func takesBack() throws {
         let now_ns = cbench_now_ns()
         let interval_ns: Int64 = 3_600_000_000_000
         let fleet = try Fleet([CrowdTimer(first_ns: now_ns - interval_ns, interval_ns: interval_ns)])
-        // Now is the deadline after the first: it is said to be missed, and then comes all the same.
+        // The second deadline is now: it is first counted as missed, and then gets its fire after all.
         #expect(fleet.member(0).fire() == now_ns + interval_ns)
         #expect(cbench_tally_missed(fleet.tally) == 1)
         #expect(fleet.member(0).fire() == now_ns + interval_ns)
         #expect(cbench_tally_missed(fleet.tally) == 0)
         #expect(cbench_tally_early(fleet.tally) == 0)
-        // Once: the next is early indeed.
+        // Only once: the next fire is early.
         fleet.member(0).fire()
         #expect(cbench_tally_early(fleet.tally) == 1)
     }
 
-    @Test("takes no fire for early whose deadline it took for that of the fire before, twice late in a row")
+    @Test("does not count a fire as early whose deadline was attributed to a late fire before it")
     func takesBackAfterNext() throws {
         let interval_ns: Int64 = 3_600_000_000_000
         var fleet: Fleet
         var next_ns: Int64
-        // The third deadline is still to come when the first is fired for: on a busy machine not at once.
+        // Repeats until the first fire comes before the third deadline: on a busy machine it may come too late.
         repeat {
             next_ns = cbench_now_ns() + 5_000_000
             fleet = try Fleet([CrowdTimer(first_ns: next_ns - 2 * interval_ns, interval_ns: interval_ns)])
         } while fleet.member(0).fire() != next_ns
         while cbench_now_ns() < next_ns {}
-        // The timer counts the second and the third apart, and its thread is slow again before each.
+        // The timer fires separately for the second and the third deadline, and its thread is late for each.
         #expect(fleet.member(0).fire() == next_ns + interval_ns)
         #expect(fleet.member(0).fire() == next_ns + interval_ns)
         #expect(cbench_tally_early(fleet.tally) == 0)
         #expect(cbench_tally_missed(fleet.tally) == 0)
-        // Once: the next is early indeed.
+        // Only once: the next fire is early.
         fleet.member(0).fire()
         #expect(cbench_tally_early(fleet.tally) == 1)
     }
 
-    @Test("takes back nothing that was forgotten since")
+    @Test("does not uncount a missed deadline that was cleared since")
     func takesBackNothing() throws {
         let interval_ns: Int64 = 3_600_000_000_000
         let fleet = try Fleet([CrowdTimer(first_ns: cbench_now_ns() - interval_ns, interval_ns: interval_ns)])
@@ -166,7 +166,7 @@ struct TallyTests {
         #expect(cbench_tally_fires(fleet.tally) == 1)
     }
 
-    @Test("of any number of threads misses nothing")
+    @Test("loses no fire if several threads add at once")
     func threads() throws {
         let fleet = try Fleet([])
         _ = try onFreshThreads(4) { thread in
@@ -179,9 +179,9 @@ struct TallyTests {
 
 @Suite("bench crowd", .serialized, .timeLimit(.minutes(15)))
 struct CrowdCommandTests {
-    @Test("has every face and rival fire, none early", arguments: CrowdRival.all.map(\.id))
+    @Test("makes every face and rival fire, and none early", arguments: CrowdRival.all.map(\.id))
     func fires(id: String) async throws {
-        // Where tasks have no thread for so long, since other tests or programs have them all, nothing fires: once more, then.
+        // If other tests or programs keep all threads from tasks for that long, nothing fires, and the test tries again.
         var outcomes: [Outcome] = []
         repeat {
             outcomes = try await offThePool { try Self.measure(id) }
@@ -227,7 +227,7 @@ struct CrowdCommandTests {
         }
     }
 
-    @Test("measures what takes a tolerance with and without, and the others once")
+    @Test("measures rivals that take a tolerance with and without one, and all others once")
     func tolerances() throws {
         let entries = try CrowdOptions.parse(["--rate", "20"]).entries
         func tolerances(_ id: String) -> [Int64] { entries.filter { $0.rival.id == id }.map(\.tolerance_ns) }
@@ -241,7 +241,7 @@ struct CrowdCommandTests {
         #expect(plan.timers(from: 0, seed: 1).map(\.first_ns) == [0, 300, 600, 0, 300, 600])
     }
 
-    @Test("refuses what it cannot take")
+    @Test("refuses invalid values")
     func refuses() {
         for text in ["0", "10001", "nan", "x", "-1"] { #expect(throws: (any Error).self) { try parseRate(text) } }
         for text in ["", "odd", "clusters:0", "clusters:"] {
@@ -252,7 +252,7 @@ struct CrowdCommandTests {
     }
 }
 
-/// Runs `body` on a thread that is not of the cooperative pool, which has two on a small machine: some rivals need it.
+/// Runs `body` on a thread outside of the cooperative pool. Some rivals need that pool, which has two threads on a small machine.
 func offThePool<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         DispatchQueue(label: "off-the-pool").async { continuation.resume(with: Result { try body() }) }

@@ -8,7 +8,7 @@ struct DigestTests {
         try Digest(Sample.file(), interval_ns: 1_000_000).lines(width: width) { $0 }
     }
 
-    @Test("is ten lines at most, of what can run")
+    @Test("has ten lines at most, and only subjects that can run")
     func isShort() throws {
         let lines = try lines(width: 120)
         #expect(lines.count <= 10)
@@ -16,7 +16,7 @@ struct DigestTests {
         #expect(!lines.contains { $0.contains("libevent") })
     }
 
-    @Test("ends with what is most exact and what is cheapest of all that Swift calls, the kernel's own calls left out")
+    @Test("ends with the most exact and the cheapest subject from Swift, without the kernel's own calls")
     func advises() throws {
         let advice = try #require(lines(width: nil).last)
         #expect(advice.hasPrefix("from Swift, most exact: hrtimer.loop-timer.normal (LoopTimer)"))
@@ -24,7 +24,7 @@ struct DigestTests {
         #expect(!advice.contains("kernel."))
     }
 
-    @Test("does not take a timer for exact that was early")
+    @Test("does not call a timer exact that was early")
     func early() throws {
         let id = "hrtimer.source.dispatch-queue.precise"
         let row = try #require(Sample.file().rows.first { $0.id == id })

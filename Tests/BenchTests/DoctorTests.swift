@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The doctor", .timeLimit(.minutes(15)))
 struct DoctorTests {
-    @Test("makes at least thirty checks here, each with all its parts and a name of its own")
+    @Test("makes at least thirty checks here, each complete and with a unique id")
     func isComplete() throws {
         let doctor = Doctor.examine()
         #expect(doctor.findings.count >= 30)
@@ -14,7 +14,7 @@ struct DoctorTests {
         for finding in doctor.findings {
             #expect(!finding.value.isEmpty && !finding.why.isEmpty, "\(finding.id)")
             #expect(!finding.value.contains("\n"), "\(finding.id): \(finding.value)")
-            // What is wrong can be mended, or the doctor says how to live with it.
+            // Each finding that warns or blocks has a fix, and no other has one.
             #expect((finding.fix != nil) == (finding.verdict == .warn || finding.verdict == .bad), "\(finding.id)")
         }
     }
@@ -30,7 +30,7 @@ struct DoctorTests {
         #expect(getpriority(__priority_which_t(0), 0) == priority)
     }
 
-    @Test("is blocked by one bad finding, and tells it first")
+    @Test("is blocked by one bad finding, and reports it first")
     func blocks() {
         let warned = Finding("a.warned", "high", .warn, why: "It is.", fix: "lower it")
         let bad = Finding("b.bad", "broken", .bad, why: "It is.", fix: "mend it", needsRoot: true)
@@ -86,10 +86,10 @@ struct DoctorTests {
         #expect(LoadChecks.pressure(files([:])).verdict == .info)
     }
 
-    @Test("finds other real-time processes, and no kernel threads")
+    @Test("finds other real-time processes, but reports no kernel threads")
     func realTimeTasks() {
         func stat(_ name: String, policy: Int, memory: Int) -> String {
-            // proc_pid_stat(5): 23 is the size of memory, 41 the policy.
+            // proc_pid_stat(5): field 23 is the virtual memory size, field 41 the policy.
             var fields = [String](repeating: "0", count: 50)
             fields[23 - 3] = "\(memory)"
             fields[41 - 3] = "\(policy)"
@@ -104,7 +104,7 @@ struct DoctorTests {
         #expect(finding.value == "audio (x)")
     }
 
-    @Test("judges what it measures")
+    @Test("judges its own measurements")
     func measures() {
         #expect(MeasuredChecks.sleep([60_000, 70_000, 900_000], slack_ns: 50_000).verdict == .ok)
         #expect(MeasuredChecks.sleep([260_000, 270_000, 900_000], slack_ns: 50_000).verdict == .warn)

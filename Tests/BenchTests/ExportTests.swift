@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Exports")
 struct ExportTests {
-    @Test("to CSV have a line for each subject, with what has commas in quotes")
+    @Test("to CSV have a line for each subject, with quotes around values that contain commas")
     func csv() throws {
         let lines = TableExports.csv(try Sample.file()).components(separatedBy: "\r\n")
         #expect(lines.count == 10)
@@ -25,7 +25,7 @@ struct ExportTests {
         #expect(text.contains("| `libevent.default` | not measured: No such device"))
     }
 
-    @Test("to .hgrm have the original's heading, levels that never fall, and all fires at the end")
+    @Test("to .hgrm have HdrHistogram's heading, levels that never fall, and all fires at the end")
     func percentiles() throws {
         let row = try Sample.file().rows[0]
         let lines = HdrText.percentiles(row).split(separator: "\n")
@@ -51,7 +51,7 @@ struct ExportTests {
     }
 
     @Test(
-        "pack numbers as the reference encoding does",
+        "encode numbers as the reference encoding does",
         arguments: [(0, [0]), (-1, [1]), (1, [2]), (63, [126]), (64, [128, 1]), (-65, [129, 1]), (8191, [254, 127])]
             as [(Int64, [UInt8])]
     )
@@ -59,7 +59,7 @@ struct ExportTests {
         #expect(HdrCodec.zigZag(value) == bytes)
     }
 
-    @Test("pack any number in at most nine bytes")
+    @Test("encode any number in at most nine bytes")
     func longestNumbers() {
         #expect(HdrCodec.zigZag(.max).count == 9)
         #expect(HdrCodec.zigZag(.min).count == 9)
@@ -70,25 +70,25 @@ struct ExportTests {
         #expect(HdrCodec.adler32(Array("Wikipedia".utf8)) == 0x11E6_0398)
         let packed = HdrCodec.zlib([7, 8])
         #expect(packed == [0x78, 0x01, 1, 2, 0, 0xfd, 0xff, 7, 8, 0, 0x18, 0, 0x10])
-        // Two blocks from 65,536 bytes on, the first not the last.
+        // From 65,536 bytes on there are two blocks, and the first is not marked as the last.
         #expect(HdrCodec.zlib([UInt8](repeating: 0, count: 65_536))[2] == 0)
     }
 
     @Test(
-        "count in the places where HdrHistogram does",
+        "use the same bucket indices as HdrHistogram",
         arguments: [(0, 0), (2047, 2047), (2048, 2048), (4095, 3071), (4096, 3072)] as [(Int64, Int)]
     )
     func places(value: Int64, index: Int) {
         #expect(HDRLayout.index(of: value) == index)
     }
 
-    @Test("count early fires as 0 where there is nothing below it")
+    @Test("count early fires as 0 in formats without negative values")
     func earlyFires() {
         let counts = HdrCodec.counts(Distribution([.init(low_ns: -700, count: 2), .init(low_ns: 3, count: 5)]))
         #expect(counts == [2, 0, 0, 5])
     }
 
-    @Test("for cyclictest's readers have whole microseconds")
+    @Test("for readers of cyclictest's format have whole microseconds")
     func cyclictest() throws {
         let value = try JSONSerialization.jsonObject(with: Data(CyclictestJSON.text(try Sample.file()).utf8))
         let root = try #require(value as? [String: Any])
@@ -104,7 +104,7 @@ struct ExportTests {
         #expect(early["min"] as? Int == -1)
     }
 
-    @Test("to a page and a picture load nothing, and are well-formed")
+    @Test("to HTML and SVG load nothing from elsewhere, and are well-formed")
     func pictures() throws {
         let file = try Sample.file()
         let page = HTMLReport(file: file, json: Sample.json).text
@@ -120,7 +120,7 @@ struct ExportTests {
     }
 
     @Test(
-        "go where they are asked for",
+        "go to standard output or to files, in the requested formats",
         arguments: [
             ([], [], .text, []), ([], ["x.json"], .text, [.json]), ([.json], [], .json, []),
             ([.json], ["x.json"], nil, [.json]), ([.text, .json], ["x"], .text, [.json]),
@@ -136,14 +136,14 @@ struct ExportTests {
         #expect(routing.files.map(\.format) == files)
     }
 
-    @Test("refuse two shapes for the screen")
+    @Test("refuse two formats for standard output")
     func twoShapes() throws {
         let error = #expect(throws: ValidationError.self) { try Routing(formats: [.text, .json], files: []) }
         #expect(error?.message.contains("-o FILE") == true)
     }
 }
 
-/// Whether elements are closed in the order in which they were opened.
+/// Checks that elements are properly nested, and all closed.
 private enum XMLCheck {
     static func check(_ text: String) throws {
         var open: [Substring] = []

@@ -5,12 +5,12 @@ import Testing
 
 @testable import bench
 
-/// How many mutexes a fire locks: counted, by pthread_mutex_lock(3) itself.
-@Suite("Locks a fire", .serialized, .enabled(if: canCount, "sanitizers replace the mutexes themselves"))
+/// How many mutexes a fire locks, counted within pthread_mutex_lock(3) itself.
+@Suite("Locks per fire", .serialized, .enabled(if: canCount, "sanitizers replace the mutexes themselves"))
 struct LockTests {
     private static let rounds = 1000
 
-    @Test("are counted: one mutex is one lock, and none while nobody asks")
+    @Test("are counted, one for each mutex locked, and not at all while counting is off")
     func counts() {
         let locked = Locked(0)
         func locks() -> UInt64 {
@@ -75,7 +75,7 @@ struct LockTests {
         #expect(locks > 0 && locks <= LockBudget.InCrowd.loopTimer + LockBudget.besides)
     }
 
-    /// Of a crowd whose deadlines are equal, in a hundred rounds of one or three of many: from the first fire on.
+    /// Returns the locks per fire of timers with equal deadlines, from the first fire on: 100 rounds of one, or three of many.
     private func locksPerFire(
         of timers: Int,
         every interval_ns: Int64,
@@ -92,7 +92,7 @@ struct LockTests {
         let (first, last) = try #require(count.waitForGoal())
         #expect(first.usage.thread_id == last.usage.thread_id)
         #expect(last.locks > first.locks)
-        // The count itself notes the first fire under a lock of its own, after it has looked.
+        // Less one: after reading the number of locks, the count locks a mutex of its own to note the first fire.
         return Double(last.locks - first.locks - 1) / Double(fires - 1)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The order of blocks")
 struct ScheduleTests {
-    @Test("is the same for the same seed, and another for another")
+    @Test("is the same for the same seed, and another for another seed")
     func isReproducible() {
         func schedule(_ seed: UInt64) -> Schedule {
             Schedule(subjects: 12, rounds: 5, interval_ns: 1_000_000, seed: seed)
@@ -32,7 +32,7 @@ struct ScheduleTests {
 
 @Suite("Statistics")
 struct StatisticsTests {
-    @Test("show a percentile only where ten values lie beyond it")
+    @Test("show a percentile only if ten values lie beyond it")
     func percentilesNeedSupport() {
         #expect(!Percentile.p50.isSupported(by: 19))
         #expect(Percentile.p50.isSupported(by: 20))
@@ -46,7 +46,7 @@ struct StatisticsTests {
         #expect(Percentile.p999.isSupported(by: 10_000))
     }
 
-    @Test("know the deviation of a few numbers")
+    @Test("compute the standard deviation of a few numbers")
     func deviation() throws {
         var squares = SquareSum()
         #expect(squares.standardDeviation == nil)
@@ -54,7 +54,7 @@ struct StatisticsTests {
         #expect(abs(try #require(squares.standardDeviation) - 2.138_089_935) < 1e-8)
     }
 
-    @Test("know a slope also far away from zero")
+    @Test("compute a slope also far away from zero")
     func slopes() throws {
         let far = 1e18
         let points = (0..<10).map { (x: far + Double($0) * 1e6, y: 5 + Double($0)) }
@@ -63,7 +63,7 @@ struct StatisticsTests {
         #expect(slope(of: [(x: 1, y: 1), (x: 1, y: 2)]) == nil)
     }
 
-    @Test("mark a block in which others worked, were favoured, or we were held back")
+    @Test("mark a block disturbed by other processes, by stolen time or by throttling")
     func disturbances() {
         #expect(!Disturbance(wall_ns: 200_000_000).isMarked)
         #expect(!Disturbance(wall_ns: 200_000_000, foreignCPU_ns: 20_000_000).isMarked)

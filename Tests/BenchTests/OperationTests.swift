@@ -5,10 +5,10 @@ import Testing
 
 @testable import bench
 
-// One after another: rivals share the processors with everything that runs beside them.
+// Serialized, because rivals share the processors with everything that runs beside them.
 @Suite("Operations", .serialized, .timeLimit(.minutes(15)))
 struct OperationTests {
-    @Test("of every queue fire nothing early and nothing out of order", arguments: QueueOperations.workloads)
+    @Test("of every queue fire no timer early or out of order", arguments: QueueOperations.workloads)
     func queuesKeepOrder(workload: QueueOperations.Workload) throws {
         for rival in QueueOperations.comparison(workload, timers: 100).rivals {
             let sample = try rival.measure(3)
@@ -24,7 +24,7 @@ struct OperationTests {
         + TaskOperations.comparisons(ownTimers: 10) + PacingOperations.comparisons + [StatisticsOperations.comparison]
         + WatchedOperations.comparisons
 
-    @Test("of every package run", arguments: Self.packages.map { "\($0.operation) \($0.baseID)" })
+    @Test("of every package can be run", arguments: Self.packages.map { "\($0.operation) \($0.baseID)" })
     func packagesRun(name: String) async throws {
         let comparison = try #require(Self.packages.first { "\($0.operation) \($0.baseID)" == name })
         for rival in comparison.rivals
@@ -37,14 +37,14 @@ struct OperationTests {
         }
     }
 
-    @Test("of several threads are named by their number, but for the usual four")
+    @Test("of several threads have the number of threads in their name, except for the usual four")
     func threads() throws {
         let names = ContendedOperations.comparisons(timers: 10, threads: 2).map(\.operation)
         #expect(names == ["arm-cancel-contended-2", "re-arm-contended-2", "move-contended-2"])
         #expect(ContendedOperations.comparisons(timers: 10).map(\.operation).contains("re-arm-contended"))
     }
 
-    @Test("grow in a plot with a letter for each rival, the slowest at the top")
+    @Test("are plotted against the number of timers, with a letter for each rival, the slowest at the top")
     func plotsGrowth() {
         let lines = GrowthPlot.lines([
             GrowthPlot.Series(id: "flat", points: [(1000, 10), (100_000, 10), (1_000_000, 10)]),
@@ -57,7 +57,7 @@ struct OperationTests {
         #expect(GrowthPlot.lines([GrowthPlot.Series]()).isEmpty)
     }
 
-    @Test("are counted in instructions as callgrind tells them")
+    @Test("take the number of instructions from callgrind's output")
     func readsCallgrind() throws {
         #expect(InstructionCounts.collected("==1== x\n==1== Collected : 456\n") == 456)
         #expect(InstructionCounts.collected("nothing") == nil)
@@ -70,7 +70,7 @@ struct OperationTests {
     }
 
     @Test(
-        "have their instructions counted",
+        "have their instructions counted under callgrind",
         .enabled(if: cbench_counts_allocations(), "valgrind runs no sanitized program"),
         .enabled(if: (try? InstructionCounts()) != nil, "takes valgrind and strip")
     )
@@ -78,20 +78,20 @@ struct OperationTests {
         let counts = try InstructionCounts()
         let few = try counts.total("next-deadline", "hrtimer.queue", 10, 1000)
         let many = try counts.total("next-deadline", "hrtimer.queue", 10, 201_000)
-        // Some instructions each. What the program does besides is the same within a million.
+        // Each operation takes some instructions. The rest of the program takes the same number, within a million.
         #expect((1...1000).contains((many - few) / 200_000))
         #expect(throws: BenchError.self) { try counts.total("expire", "hrtimer.queue", 10, 1000) }
     }
 
-    @Test("know what a pending timer takes of memory")
+    @Test("report the memory that a pending timer takes")
     func memory() throws {
         let engine = try #require(CrowdRival.all.first { $0.id == "hrtimer.engine.normal" })
-        // Of this process, where others free what they had: a number, and no more than that.
+        // Other tests of this process free memory meanwhile, so that the test expects no more than a number.
         #expect(try MemoryOperations.bytesPerTimer(of: engine, timers: 1000) >= 0)
         #expect(MemoryOperations.comparison(timers: 10_000).rivals.count == CrowdRival.all.count)
     }
 
-    @Test("compare by time, else by processor time, and wake-ups by wake-ups")
+    @Test("are compared by time, else by wake-ups if their minimum is known, else by processor time")
     func comparesBy() {
         #expect(OperationSample(nsPerOp: 1, cpuPerOp_ns: 2).compared == 1)
         #expect(OperationSample(nsPerOp: nil, cpuPerOp_ns: 2, wakeupsPerSecond: 3).compared == 2)
@@ -99,7 +99,7 @@ struct OperationTests {
         #expect(wakeups.compared == 3)
     }
 
-    @Test("stop before they take ten seconds")
+    @Test("fail rather than take more than ten seconds to arm their timers")
     func stopsInTime() {
         let error = #expect(throws: BenchError.self) {
             try armPending(1_000_000_000, within: .milliseconds(1)) { _ in }
@@ -108,7 +108,7 @@ struct OperationTests {
         #expect(throws: Never.self) { try armPending(10) { _ in } }
     }
 
-    @Test("are compared within rounds: a slow round drops out of the ratio")
+    @Test("are compared within rounds, so that a slow round does not change the ratio")
     func comparesWithinRounds() {
         let base = result(times: [10, 1000, 10])
         let rival = result(times: [20, 2000, 20])
@@ -116,11 +116,11 @@ struct OperationTests {
         #expect(rival.nsPerOp == 20)
         let stopped = OperationResult(id: "stopped")
         #expect(stopped.ratio(to: base) == nil)
-        // Rounds that one of the two lacks count for neither.
+        // Rounds that only one of the two has do not count.
         #expect(result(times: [30]).ratio(to: base) == 3)
     }
 
-    @Test("have a median of odd and even numbers of rounds")
+    @Test("have a median for odd and even numbers of rounds")
     func medians() {
         #expect(median([]) == nil)
         #expect(median([3]) == 3)
@@ -128,13 +128,13 @@ struct OperationTests {
         #expect(median([4, 1, 3, 2]) == 2.5)
     }
 
-    @Test("give each rival its turn in each round")
+    @Test("measure each rival once in each round")
     func interleaves() throws {
         let session = OperationSession([comparison(timers: 7)], rounds: 5, seed: 1, cpu: nil)
         try session.run(Progress(.hidden))
         let results = session.comparisons[0].results
         #expect(results.map { $0.samples.keys.sorted() } == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], []])
-        // The same seed for both, another in each round.
+        // Both rivals get the same seed, another one in each round.
         #expect(
             results[0].samples.values.compactMap(\.nsPerOp).sorted()
                 == results[1].samples.values.compactMap(\.nsPerOp).sorted()
@@ -143,7 +143,7 @@ struct OperationTests {
         #expect(results[2].skippedBecause == "not here")
     }
 
-    @Test("are JSON of schema 1, and a table")
+    @Test("are reported as JSON of schema 1, and as a table")
     func reports() throws {
         let session = OperationSession([comparison(timers: 7)], rounds: 2, seed: 1, cpu: nil)
         try session.run(Progress(.hidden))
@@ -195,7 +195,7 @@ struct OperationTests {
 
 @Suite("The command line of ops")
 struct OpsOptionsTests {
-    @Test("without arguments asks for the common operations at three sizes")
+    @Test("without arguments selects the common operations at three sizes")
     func hasDefaults() throws {
         let options = try OpsOptions.parse([])
         #expect(options.preset.rounds >= 5)
@@ -206,14 +206,14 @@ struct OpsOptionsTests {
         #expect(try Bench.parseAsRoot(["ops", "--preset", "smoke"]) is OpsCommand)
     }
 
-    @Test("keeps the base beside what was chosen")
+    @Test("keeps the base beside the rivals that were chosen")
     func keepsTheBase() throws {
         let options = try OpsOptions.parse(["--only", "libevent.*", "--operation", "arm-cancel", "--timers", "1000"])
         #expect(options.comparisons.map { $0.rivals.map(\.id) } == [["hrtimer.queue", "libevent.timer"]])
     }
 
     @Test(
-        "answers what it cannot take with one line that names the option, and exit code 64",
+        "refuses an invalid value with one line that names the option, and exit code 64",
         arguments: [
             ["--timers", "0"], ["--timers", "10000001"], ["--timers", "many"], ["--rounds", "0"], ["--seed", "x"],
             ["--only", "no.such"], ["--operation", "no-such"], ["--cpu", "64"], ["--cpu", "fast"],

@@ -4,7 +4,7 @@ import Testing
 @testable import bench
 
 @Suite("A Pareto front") struct ParetoTests {
-    /// Rows of ten fires, so many of them exact, at so much a fire.
+    /// Returns rows of ten fires each, of which `exact` are exact, at `cpu_ns` of processor time per fire.
     private func rows(_ rows: [(id: String, exact: Int, cpu_ns: Int)], interval_ns: Int = 1_000_000) throws
         -> [ResultRow]
     {
@@ -32,7 +32,7 @@ import Testing
         #expect(pareto.cost(at: 0.9) == nil)
     }
 
-    @Test("leaves out a margin that costs more and gives less than another")
+    @Test("leaves out a margin that costs more and is exact less often than another")
     func dominated() throws {
         let all = margins + [("kernel.hybrid.slack-1.60us", 1, 40_000), ("kernel.hybrid.slack-1.200us", 7, 90_000)]
         let pareto = Pareto(try rows(all), interval_ns: 1_000_000)
@@ -40,7 +40,7 @@ import Testing
         #expect(pareto.points.map(\.id).last == "kernel.hybrid.slack-1.200us")
     }
 
-    @Test("counts a fire that is late by a microsecond or less as exact, and none of another interval")
+    @Test("counts fires that are late by a microsecond or less as exact, separately for each interval")
     func exact() throws {
         let all = try rows(margins) + rows([("hrtimer.source.precise", 9, 50_000)], interval_ns: 16_666_667)
         #expect(Pareto.all(all).map(\.interval_ns) == [1_000_000, 16_666_667])
@@ -51,7 +51,7 @@ import Testing
         )
     }
 
-    @Test("shows what fixed margins give for a subject's cost, and cost for its share")
+    @Test("shows the exact share of fixed margins at a subject's cost, and their cost at its share")
     func text() throws {
         let pareto = Pareto(try rows(margins + [("hrtimer.source.precise", 5, 36_000)]), interval_ns: 1_000_000)
         let lines = ParetoText(pareto: pareto).text.split(separator: "\n")

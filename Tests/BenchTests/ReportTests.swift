@@ -26,7 +26,7 @@ struct ReportTests {
 
     private func checkResult(_ result: [String: Any]) throws {
         #expect(result["interval_ns"] as? Int == 1_000_000)
-        // Two blocks of 20 fires, less the ticks that a busy machine misses.
+        // Two blocks of 20 fires, without the ticks that a busy machine misses.
         let n = try #require(result["n"] as? Int)
         #expect((1...40).contains(n))
         #expect(result["early"] as? Int == 0)
@@ -43,17 +43,17 @@ struct ReportTests {
 
         let lateness = try #require(result["lateness_ns"] as? [String: Any])
         for key in ["min", "p50", "max", "mean", "sd"] { #expect(lateness[key] is NSNumber, "\(key)") }
-        // 40 fires are enough for p50 alone.
+        // 40 fires are enough for p50 only.
         for key in ["p90", "p99", "p999"] { #expect(lateness[key] is NSNull, "\(key)") }
     }
 
-    @Test("in text has the host, a histogram and a row for each subject, and the noise floor")
+    @Test("as text has the host, a histogram and a row for each subject, and the noise floor")
     func hasItsParts() throws {
         let text = TextReport(session: measured(blocks: 2), host: .now(), isColoured: false).text
-        // One kind of timer alone has no best of each kind before it.
+        // With a single kind of timer, no summary of the best of each kind comes first.
         #expect(text.hasPrefix("host\n"))
         #expect(text.contains("\nnoise floor: \(Subject.referenceID), measured twice"))
-        // Heading of the histogram, and row of the table.
+        // Once as heading of the histogram, once as row of the table.
         #expect(text.components(separatedBy: "\nkernel.spin-clock").count == 3)
         #expect(!text.contains("\u{1b}"))
     }
@@ -69,7 +69,7 @@ struct ReportTests {
         #expect(JSONReport(sessions: [session], host: .now(), command: []).text.contains("no such system call"))
     }
 
-    @Test("leaves the gate open for what the machine lacks")
+    @Test("does not fail the gate for hardware that the machine lacks")
     func excusesMissingHardware() {
         let other = Subject("kernel.other", "not here") { try $0.fill({ _ in -ENOTSUP }, orSay: "no such processor") }
         let session = Session(plan([other], blocks: 1))
@@ -78,7 +78,7 @@ struct ReportTests {
         #expect(!session.gateFailures.contains { $0.contains("kernel.other") })
     }
 
-    @Test("closes the gate for one early fire")
+    @Test("fails the gate for early fires")
     func closesTheGate() {
         let early = Subject("hrtimer.early", "fires 1 ns early") { recorder in
             var deadline_ns = recorder.begin()
@@ -86,13 +86,13 @@ struct ReportTests {
         }
         let session = Session(plan([early], blocks: 1))
         session.run(Progress(.hidden))
-        // Not the only one: tests that run beside this one open descriptors.
+        // There may be other failures: tests that run meanwhile open descriptors.
         #expect(session.gateFailures.contains("hrtimer.early fired early 20 times"))
     }
 
-    @Test("counts what a subject left behind")
+    @Test("counts the timers and descriptors that a subject left behind")
     func countsWhatIsLeftBehind() {
-        // More than what tests that run beside this one may close meanwhile.
+        // More descriptors than tests that run meanwhile may close.
         let left = Locked<[Int32]>([])
         let leaky = Subject("hrtimer.leaky", "leaves two timers and 100 descriptors") { recorder in
             _ = recorder.begin()
@@ -105,7 +105,7 @@ struct ReportTests {
         }
         let session = Session(plan([leaky], blocks: 1))
         session.run(Progress(.hidden))
-        // Twice, because the only subject is its own control.
+        // Twice two timers, because the only subject is also its own control.
         #expect(session.gateFailures.contains("4 timers were left behind"))
         #expect(session.gateFailures.contains { $0.hasSuffix("descriptors were left open") })
         for descriptor in left.withLock({ $0 }) { close(descriptor) }
@@ -144,7 +144,7 @@ struct FormattingTests {
         #expect((-1234).grouped == "-1,234")
     }
 
-    @Test("draws early fires, and the empty steps between the others")
+    @Test("draws early fires, and the empty steps between other fires")
     func plots() {
         let buckets = [
             Distribution.Bucket(low_ns: -5, count: 1), Distribution.Bucket(low_ns: 150, count: 1000),
@@ -159,7 +159,7 @@ struct FormattingTests {
         #expect(lines.contains { $0.contains("1,000   99.7 %") })
     }
 
-    @Test("draws bars in proportion, or by digits")
+    @Test("draws bars on a linear or on a logarithmic scale")
     func barScales() {
         let buckets = [Distribution.Bucket(low_ns: 110, count: 100), Distribution.Bucket(low_ns: 130, count: 1000)]
         func lengths(_ scale: BarScale) -> [Int] {
@@ -169,7 +169,7 @@ struct FormattingTests {
         #expect(lengths(.log)[0] > 20)
     }
 
-    @Test("puts a line in place of many empty steps")
+    @Test("replaces many empty steps by one line")
     func leavesOutEmptySteps() {
         let buckets = [Distribution.Bucket(low_ns: 110, count: 1), Distribution.Bucket(low_ns: 9_000_000, count: 1)]
         let lines = HistogramPlot.lines(buckets, scale: .linear)
@@ -177,7 +177,7 @@ struct FormattingTests {
         #expect(lines[1] == "          ⋮")
     }
 
-    @Test("never is wider than the terminal", arguments: [40, 60, 80, 100, 132, 200])
+    @Test("is never wider than the terminal", arguments: [40, 60, 80, 100, 132, 200])
     func fits(width: Int) throws {
         let file = try ResultFile.parse(Data(Sample.json.utf8), name: "sample")
         let text = ResultText(file: file, view: TextView(width: width, endsInShort: true)).text
@@ -185,7 +185,7 @@ struct FormattingTests {
         #expect(text.contains("hrtimer.source.dispatch-queue.precise"))
     }
 
-    @Test("breaks sentences at spaces, and keeps what is short")
+    @Test("wraps sentences at spaces, and keeps short ones")
     func wraps() {
         #expect(wrapped("  one two three", to: 9) == ["  one two", "  three"])
         #expect(wrapped("one two", to: nil) == ["one two"])

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A result in a file")
 struct ResultFileTests {
-    @Test("has all that the report wrote")
+    @Test("has everything that the report wrote")
     func roundTrips() throws {
         let file = try Sample.file()
         #expect(file.seed == "5")
@@ -21,7 +21,7 @@ struct ResultFileTests {
         #expect(file.floor(of: .sleeping, at: 1_000_000)?.id == Subject.referenceID)
     }
 
-    @Test("gives the percentiles that were written beside its histogram, to three digits")
+    @Test("has a histogram that gives the percentiles written beside it, to three digits")
     func percentilesAgree() throws {
         for row in try Sample.file().rows where row.fires > 0 {
             for (share, written) in [(0.5, row.lateness.p50), (0.9, row.lateness.p90), (0.99, row.lateness.p99)] {
@@ -33,7 +33,7 @@ struct ResultFileTests {
     }
 
     @Test(
-        "that cannot be read is refused in one line that says what is wrong",
+        "that cannot be read is refused with one line that says what is wrong",
         arguments: [
             ("{\"schema\": 1", "it is not JSON"), ("", "it is not JSON"), ("[]", "it is not an object"),
             ("{\"build\": \"release\"}", "no schema number"), ("{\"schema\": 2}", "schema 2, and this bench reads 1"),
@@ -50,14 +50,14 @@ struct ResultFileTests {
         #expect(!description.contains("\n"))
     }
 
-    @Test("that is not there is refused by its name")
+    @Test("that does not exist is refused with its name")
     func missing() throws {
         let error = #expect(throws: BenchError.self) { try ResultFile.read("/no/such/file.json") }
         #expect(error?.description == "/no/such/file.json: there is no such file")
     }
 
-    /// After a change that is meant: HRTIMER_UPDATE_GOLDEN=1 swift test --filter isGolden
-    @Test("is written as it always was")
+    /// After an intended change, run HRTIMER_UPDATE_GOLDEN=1 swift test --filter isGolden
+    @Test("is written exactly as the golden file")
     func isGolden() throws {
         let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "Golden/result.json"
@@ -73,11 +73,11 @@ struct ResultFileTests {
         #expect(written.count == known.count)
     }
 
-    @Test("keeps to its schema")
+    @Test("conforms to its schema")
     func keepsToSchema() throws {
         let value = try JSONSerialization.jsonObject(with: Data(Sample.json.utf8))
         #expect(try schemaViolations(in: value) == [])
-        // And a schema that takes anything would find nothing here either.
+        // A check that accepted anything would find nothing here either.
         var broken = try #require(value as? [String: Any])
         broken["schema"] = "one"
         broken["seed"] = nil
@@ -87,7 +87,7 @@ struct ResultFileTests {
     }
 }
 
-/// What is wrong with a result, by Benchmarks/result.schema.json.
+/// Returns the violations of Benchmarks/result.schema.json in a result.
 func schemaViolations(in value: Any) throws -> [String] {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -97,7 +97,7 @@ func schemaViolations(in value: Any) throws -> [String] {
     return violations(of: schema, in: value, at: "result")
 }
 
-/// The part of JSON Schema that ours uses: type, const, enum, required, properties, items, minimum.
+/// Checks the part of JSON Schema that our schema uses: type, const, enum, required, properties, items, minimum.
 private func violations(of schema: Any, in value: Any, at place: String) -> [String] {
     guard let schema = schema as? [String: Any] else { return ["\(place): the schema is no object"] }
     var found: [String] = []

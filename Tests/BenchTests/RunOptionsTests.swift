@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The command line")
 struct RunOptionsTests {
-    @Test("without arguments asks for the subjects of a first look at 1 ms, as text")
+    @Test("without arguments selects the default subjects at 1 ms, as text")
     func hasDefaults() throws {
         let options = try RunOptions.parse([])
         #expect(options.preset == .quick)
@@ -16,7 +16,7 @@ struct RunOptionsTests {
         #expect(options.report.shape.formats == [.text])
     }
 
-    @Test("measures display links at a display's own rate when they are named, each block as long as the others")
+    @Test("measures display links at a display's rate if they are named, in blocks as long as all others")
     func displayLinkRates() throws {
         let options = try RunOptions.parse([
             "--only", "hrtimer.display-link.*hz", "--preset", "standard", "--seed", "1",
@@ -36,13 +36,13 @@ struct RunOptionsTests {
         #expect(swept.map(\.id) == ["hrtimer.display-link", "hrtimer.display-link.precise"])
     }
 
-    @Test("gives at least 1,000 fires a subject by default")
+    @Test("measures at least 1,000 fires per subject by default")
     func quickIsEnough() {
         let plan = plan(preset: .quick)
         #expect(plan.firesPerBlock * plan.schedule.rounds >= 1000)
     }
 
-    @Test("asks for all subjects in the long presets, and for those chosen whether they are for a first look or not")
+    @Test("selects all subjects in the long presets, and named subjects whether they are default ones or not")
     func longPresetsHaveAll() throws {
         #expect(
             try RunOptions.parse(["--preset", "standard"]).subjects.map(\.id)
@@ -51,10 +51,10 @@ struct RunOptionsTests {
         #expect(try RunOptions.parse(["--only", "kernel.ppoll"]).subjects.map(\.id) == ["kernel.ppoll"])
     }
 
-    @Test("has a minute at most by default, and as long as it takes for whoever asks for more")
+    @Test("takes a minute at most by default, and has no time limit if more is requested")
     func hasATimeLimit() throws {
         let plan = try #require(try RunOptions.parse([]).plans.first)
-        // What has begun is measured to its end: one round more, in which every block takes twice as long.
+        // A round that has begun is finished: that is one more round, in which every block takes twice as long.
         let subject = try #require(plan.subjects.first)
         let block_ns = Int64(plan.firesPerBlock) * plan.interval_ns + plan.patience_ns(of: subject)
         let round_ns = Int64(plan.subjects.count + 1) * block_ns
@@ -64,7 +64,7 @@ struct RunOptionsTests {
         #expect(Preset.standard.limit_ns == nil)
     }
 
-    @Test("runs when no subcommand is named")
+    @Test("is that of run if no subcommand is named")
     func runsByDefault() throws {
         #expect(try Bench.parseAsRoot([]) is RunCommand)
         #expect(try Bench.parseAsRoot(["run", "--preset", "smoke"]) is RunCommand)
@@ -72,7 +72,7 @@ struct RunOptionsTests {
     }
 
     @Test(
-        "takes times with units",
+        "accepts times with units",
         arguments: zip(
             ["10us", "250us", "250µs", "1ms", "16.667ms", "1s", "1000000ns"],
             [10_000, 250_000, 250_000, 1_000_000, 16_667_000, 1_000_000_000, 1_000_000]
@@ -93,13 +93,13 @@ struct RunOptionsTests {
         #expect(try RunOptions.parse(["--seed", "1"]).plans.map(\.interval_ns) == [1_000_000])
     }
 
-    @Test("takes processors as numbers and ranges")
+    @Test("accepts processors as numbers and ranges")
     func takesProcessors() throws {
         #expect(try parseCPUs("0") == 1)
         #expect(throws: (any Error).self) { try parseCPUs("0-64") }
     }
 
-    @Test("chooses subjects by glob")
+    @Test("selects subjects by glob")
     func choosesSubjects() throws {
         let options = try RunOptions.parse(["--only", "kernel.*", "--only", "dispatch.source", "--skip", "*.timerfd-*"])
         let ids = options.subjects.map(\.id)
@@ -110,7 +110,7 @@ struct RunOptionsTests {
     }
 
     @Test(
-        "answers what it cannot take with one line that names the option, and exit code 64",
+        "refuses an invalid value with one line that names the option, and exit code 64",
         arguments: [
             ["--interval", "0"], ["--interval", "0ms"], ["--interval", "3days"], ["--interval", "2s"],
             ["--interval", "-1ms"], ["--interval", "nan"], ["--interval", "nanms"], ["--interval", "1"],
@@ -130,24 +130,24 @@ struct RunOptionsTests {
         #expect(!message.contains("\n"))
     }
 
-    @Test("refuses a sweep of one interval")
+    @Test("refuses a sweep together with an interval")
     func refusesSweepWithInterval() throws {
         let error = #expect(throws: (any Error).self) { try RunOptions.parse(["--sweep", "--interval", "1ms"]) }
         #expect(RunOptions.message(for: try #require(error)).hasPrefix("--sweep has intervals of its own"))
     }
 
-    @Test("refuses to measure nothing")
+    @Test("refuses a selection without subjects")
     func refusesNothing() {
         #expect(throws: (any Error).self) { try RunOptions.parse(["--only", "kernel.*", "--skip", "kernel.*"]) }
     }
 
-    @Test("learns before measuring that a file cannot be written")
+    @Test("reports before measuring that a file cannot be written")
     func refusesUnwritableFiles() {
         let error = #expect(throws: BenchError.self) { try ReportOutput.file("/no/such/directory/result.json") }
         #expect(error?.description.hasPrefix("-o takes") == true)
     }
 
-    @Test("keeps what is already where the shell sends standard output")
+    @Test("appends to the file to which the shell redirects standard output")
     func keepsWhatIsThere() throws {
         let file = try #require(tmpfile())
         defer { fclose(file) }

@@ -4,7 +4,7 @@ import HRTimerCore
 
 @testable import bench
 
-/// A result that is the same on every machine: no fire of it was measured.
+/// An invented result, which is the same on every machine.
 enum Sample {
     static let json = JSONReport(sessions: [session], host: host, command: ["bench", "--seed", "5"]).text
 
@@ -24,7 +24,7 @@ enum Sample {
         ])
     )
 
-    /// Five blocks of 400 fires for each subject, the last of which cannot run.
+    /// Five blocks of 400 fires for each subject, except for the last subject, which cannot run.
     private static var session: Session {
         let ids = [
             Subject.referenceID, "kernel.spin-clock", "foundation.timer", "dispatch.source-strict", "swift.task-sleep",
@@ -58,7 +58,7 @@ enum Sample {
     private static func add(_ round: Int, base_ns: Int64, to result: SubjectResult) {
         let fires = (0..<400).map { tick -> cbench_fire in
             let deadline_ns = Int64(round * 1_000_000_000 + tick * 1_000_000)
-            // Most within a third of the base, one in a hundred ten times as late, the very first of some a little early.
+            // Most fires are within a third of the base, and one in 100 is ten times as late. One subject's first fire is early.
             let spread_ns = base_ns / 3 * Int64(tick % 40) / 40
             let tail_ns = tick % 100 == 99 ? base_ns * 10 : 0
             let early_ns: Int64 = base_ns == 800 && tick == 0 && round == 0 ? -900 : 0

@@ -9,7 +9,7 @@ struct SoakTests {
         SoakPlan(timers: timers, rate: rate, duration_ns: duration_ns, lateBound_ns: 10_000_000, seed: 1)
     }
 
-    @Test("shares its timers out over the faces, each of which has one at least")
+    @Test("distributes its timers over the faces, at least one for each")
     func shares() {
         #expect(plan(timers: 1_000_000, rate: 1).timersByFace.reduce(0, +) == 1_000_000)
         let few = plan(timers: 1, rate: 1).timersByFace
@@ -17,25 +17,25 @@ struct SoakTests {
         #expect(SoakPlan.faces.map(\.share).reduce(0, +) == 1000)
     }
 
-    @Test("fires each timer as often as makes the rate of all")
+    @Test("gives each timer the interval that yields the total rate")
     func interval() {
         #expect(plan(timers: 1_000_000, rate: 100_000).interval_ns == 10_000_000_000)
         #expect(plan(timers: 1, rate: 1_000_000).interval_ns == 1_000_000)
     }
 
-    @Test("calls memory flat by the median of its last quarter against the second")
+    @Test("judges memory growth by the median of the last quarter against that of the second")
     func growth() {
         #expect(SoakPlan.growth([1, 2, 3, 4, 5, 6, 7]) == nil)
         #expect(SoakPlan.growth([0, 0, 5, 5, 7, 7, 9, 9]) == 4)
-        // One peak is no growth, nor is what comes before the second quarter.
+        // One peak does not count as growth, nor does growth before the second quarter.
         #expect(SoakPlan.growth([0, 1, 2, 9, 9, 9, 9, 9, 9, 9, 99, 9]) == 0)
         #expect(SoakPlan.allowedGrowth(of: 1 << 20) == 4 << 20)
         #expect(SoakPlan.allowedGrowth(of: 1_000_000_000) == 10_000_000)
     }
 
-    @Test("of a moment has every face fire, none early and none lost")
+    @Test("makes every face fire within a short run, with no fire early or lost")
     func soaks() async throws {
-        // A one-shot is cancelled if its 10 ms of sleep are over before its deadline: on a busy machine not in every moment.
+        // A one-shot is cancelled if 10 ms of sleep end before its deadline. On a busy machine that fails in some runs.
         var cancelled = 0
         for _ in 0..<50 where cancelled == 0 { cancelled += try await soak().cancelled }
         #expect(cancelled > 0)
@@ -63,7 +63,7 @@ struct SoakTests {
         return churn
     }
 
-    @Test("counts a deadline that nothing came for as lost")
+    @Test("counts a deadline without a fire as lost")
     func countsLost() throws {
         let fleet = try Fleet([CrowdTimer(first_ns: 100, interval_ns: 50)])
         #expect(fleet.overdue(at: 99) == 0)
@@ -73,7 +73,7 @@ struct SoakTests {
         #expect(fleet.overdue(at: 249) == 0)
     }
 
-    @Test("refuses what it cannot take")
+    @Test("refuses invalid values")
     func refuses() {
         for text in ["", "0", "x", "nan"] { #expect(throws: (any Error).self) { try parseTotalRate(text) } }
         for text in ["", "1ms", "1001h"] { #expect(throws: (any Error).self) { try parseDuration(text) } }

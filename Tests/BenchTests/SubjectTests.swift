@@ -5,7 +5,7 @@ import Testing
 
 @testable import bench
 
-// One after another: subjects share the processors with everything that runs beside them.
+// Serialized, because subjects share the processors with everything that runs beside them.
 @Suite("Every subject", .serialized, .timeLimit(.minutes(15)))
 struct SubjectTests {
     private static let built = Subject.all.map(\.id).filter { id in
@@ -16,7 +16,7 @@ struct SubjectTests {
     func fillsABlock(id: String) async throws {
         let subject = try #require(Subject.all.first { $0.id == id })
         let recorder = BlockRecorder(fires: 10, interval_ns: 1_000_000, phase_ns: 12_345)
-        // Not on a thread of the cooperative pool, which has two on a small machine: some subjects need it themselves.
+        // Not on a thread of the cooperative pool, which some subjects need: on a small machine it has two threads.
         let outcome = await withCheckedContinuation { continuation in
             DispatchQueue(label: "subject").async {
                 continuation.resume(returning: Result { try onFreshThread { try subject.measure(recorder) } })
@@ -32,7 +32,7 @@ struct SubjectTests {
         if subject.isGated { #expect(recorder.fires.allSatisfy { $0.lateness_ns >= 0 }) }
     }
 
-    @Test("of SwiftNIO says how to build it in, where it is not", .enabled(if: !Subject.hasNIO))
+    @Test("of SwiftNIO says how to build it in if it is not built in", .enabled(if: !Subject.hasNIO))
     func saysHowToBuildNIO() throws {
         let nio = Subject.all.filter { $0.id.hasPrefix("nio.") }
         #expect(nio.count == 2)
@@ -45,7 +45,7 @@ struct SubjectTests {
     }
 
     @Test(
-        "of swift-async-algorithms says how to build it in, where it is not",
+        "of swift-async-algorithms says how to build it in if it is not built in",
         .enabled(if: !Subject.hasAsyncAlgorithms)
     )
     func saysHowToBuildAsyncAlgorithms() throws {
@@ -56,7 +56,7 @@ struct SubjectTests {
         #expect(error?.description.contains("--traits AsyncAlgorithms") == true)
     }
 
-    @Test("has an id of its own that says its group")
+    @Test("has a unique id that names its group")
     func hasAnIDOfItsOwn() {
         #expect(Set(Subject.all.map(\.id)).count == Subject.all.count)
         for subject in Subject.all {
@@ -78,7 +78,7 @@ struct SubjectTests {
 
 @Suite("A block")
 struct BlockTests {
-    @Test("holds a late fire against the earliest deadline, and counts those it passed as missed")
+    @Test("measures a late fire from the earliest open deadline, and counts those it passed as missed")
     func countsMissedDeadlines() {
         let recorder = BlockRecorder(fires: 3, interval_ns: 100, phase_ns: 0)
         let first = recorder.begin()
@@ -112,7 +112,7 @@ struct BlockTests {
         #expect(result(of: recorder).missed == 0)
     }
 
-    @Test("leaves out the fires that come while its subject is learning, and keeps their grid")
+    @Test("leaves out the fires that come while its subject is learning, and keeps the grid")
     func settles() throws {
         let recorder = BlockRecorder(fires: 2, interval_ns: 100, phase_ns: 0, settling: 3)
         let first = recorder.begin()
@@ -123,7 +123,7 @@ struct BlockTests {
         try recorder.waitUntilFull()
     }
 
-    @Test("counts what its last fire passed as missed too")
+    @Test("also counts the deadlines that its last fire passed as missed")
     func countsMissedAtTheEnd() {
         let recorder = BlockRecorder(fires: 2, interval_ns: 100, phase_ns: 0)
         let first = recorder.begin()
@@ -131,11 +131,11 @@ struct BlockTests {
         recorder.fire(first + 330)
         let block = result(of: recorder)
         #expect(block.missed == 2)
-        // Deadlines 200 and 300, met by the fire for 100.
+        // Deadlines 200 and 300, which the fire for 100 passed.
         #expect(block.missedLatenesses_ns == [130, 30])
     }
 
-    @Test("holds each deadline without a fire against the fire that it was left to")
+    @Test("measures each deadline without a fire up to the fire that passed it")
     func hasIntendedTimes() {
         let recorder = BlockRecorder(fires: 3, interval_ns: 100, phase_ns: 0)
         let first = recorder.begin()
@@ -148,11 +148,11 @@ struct BlockTests {
         #expect(total.lateness.count == 3)
         #expect(total.intended.count == 5)
         #expect(total.lateness.max_ns == 250)
-        // 0, 0, and what waited for the fire at 350: 250, 150, 50. The middle is later than that of the fires.
+        // 0, 0, and the deadlines that waited for the fire at 350: 250, 150, 50. Their median is above that of the fires.
         #expect(total.intended.buckets_ns.map(\.low_ns) == [0, 50, 150, 250])
     }
 
-    @Test("is full with what it has when it takes longer than it may")
+    @Test("counts as full when it exceeds its time limit")
     func endsInTime() throws {
         let recorder = BlockRecorder(fires: 10, interval_ns: 100, phase_ns: 0, patience_ns: 500)
         let first = recorder.begin()
@@ -163,7 +163,7 @@ struct BlockTests {
         try recorder.waitUntilFull()
     }
 
-    @Test("ends with a fire that is later than the bound, and not with one at the bound")
+    @Test("ends with a fire that is later than the spike bound, and not with one at the bound")
     func endsWithASpike() throws {
         let recorder = BlockRecorder(
             fires: 10,
@@ -178,7 +178,7 @@ struct BlockTests {
         try recorder.waitUntilFull()
     }
 
-    @Test("takes no fire once it is full")
+    @Test("accepts no fire once it is full")
     func takesNoMoreThanItsRoom() throws {
         let recorder = BlockRecorder(fires: 1, interval_ns: 100, phase_ns: 0)
         let first = recorder.begin()
@@ -188,11 +188,11 @@ struct BlockTests {
         try recorder.waitUntilFull()
     }
 
-    @Test("sees a timer that runs away from its grid")
+    @Test("measures the drift of a timer that leaves its grid")
     func measuresDrift() throws {
         let recorder = BlockRecorder(fires: 100, interval_ns: 1_000_000, phase_ns: 0)
         let first = recorder.begin()
-        // 0.1 % too slow: 1 µs more each time.
+        // 0.1 % too slow: 1 µs more at each tick.
         for tick in 0..<100 { recorder.fire(first + Int64(tick) * 1_001_000) }
         let drift = try #require(result(of: recorder).drift_ppm)
         #expect(abs(drift - 1000) < 0.01)

@@ -6,9 +6,9 @@ import Testing
 
 @Suite("Settings of a run", .serialized, .timeLimit(.minutes(15)))
 struct TuningTests {
-    @Test("reach all threads of the process, pools too, and what they start: real-time class and processors")
+    @Test("reach all threads, those of pools too, and what they start: real-time class and processors")
     func reachesPools() throws {
-        // In a process of its own: this one's threads are the other tests'.
+        // In a process of its own, since this one's threads belong to other tests.
         let bench = try benchPath()
         let cpu = "\(cbench_affinity().trailingZeroBitCount)"
         let result = try run(
@@ -45,13 +45,13 @@ struct TuningTests {
         return data
     }
 
-    @Test("are told as granted or refused")
+    @Test("are reported as granted or refused")
     func tellsRefusals() {
         #expect(Tuning.Grant(name: "a", error: 0).text == "a: granted")
         #expect(Tuning.Grant(name: "a", error: EPERM).text.hasPrefix("a: refused, "))
     }
 
-    @Test("leave an ordinary run alone")
+    @Test("are not changed for an ordinary run")
     func leavesOrdinaryRunsAlone() throws {
         #expect(try TunedProcess(Tuning()).settingResults.isEmpty)
     }
@@ -73,7 +73,7 @@ struct TuningTests {
         #expect(getpgid(process) == process)
         #expect(!load.hasEnded())
         load.stop()
-        // The shell was waited for; what it started is not ours to wait for, and was killed with the group.
+        // The shell has been waited for. Its child, which is not ours to wait for, was killed with the group.
         #expect(kill(process, 0) == -1)
     }
 
@@ -84,7 +84,7 @@ struct TuningTests {
         #expect(load.processes.isEmpty)
     }
 
-    @Test("say that a program for load cannot be started")
+    @Test("report that a program for load cannot be started")
     func saysWhatCannotBeStarted() {
         var process: Int32 = 0
         let path = strdup("/no/such/program")
@@ -93,7 +93,7 @@ struct TuningTests {
         #expect(cbench_load_execute(&arguments, &process) == -ENOENT)
     }
 
-    @Test("read loads as they are written")
+    @Test("parse each load from its own text")
     func readsLoads() throws {
         for load in [LoadKind.none, .cpu, .timers(7), .command("a b")] { #expect(try parseLoad(load.text) == load) }
         for text in ["", "timers:", "timers:x", "timers:1000001", "cmd:", "CPU"] {

@@ -22,7 +22,7 @@ struct VsyncCommandTests {
     }
 
     @Test(
-        "answers what it cannot take with one line that names the option, and exit code 64",
+        "refuses an invalid value with one line that names the option, and exit code 64",
         arguments: [
             ["--source", "moon"], ["--seconds", "0"], ["--seconds", "601"], ["--seconds", "nan"], ["--seconds", "x"],
             ["--rate", "0"], ["--rate", "-60"], ["--rate", "60/0"], ["--rate", "x"], ["--seed", "1"],
@@ -37,14 +37,14 @@ struct VsyncCommandTests {
         #expect(!message.contains("\n"))
     }
 
-    @Test("measures the virtual display, and says why a source cannot be had")
+    @Test("measures the virtual display, and says why a source is not available")
     @available(*, noasync)
     func measures() throws {
         let session = VsyncSession([.virtual, .drm], rate: FrameRate(200), seconds: 0.2, isLive: false)
         session.run()
         let virtual = try #require(session.results.first)
         #expect(virtual.framesPerSecond == 200)
-        // A busy machine drops frames; more than there are it cannot call for.
+        // A busy machine drops frames. There cannot be more calls than frames.
         #expect((1...43).contains(virtual.calls))
         #expect(virtual.deviations_ns.count == virtual.calls)
         let kernel = try #require(virtual.kernel)
@@ -63,7 +63,7 @@ struct VsyncCommandTests {
         }
     }
 
-    @Test("counts the deadlines that the kernel's own thread slept over")
+    @Test("counts the deadlines that the thread on the kernel's own timer missed")
     func kernelMisses() {
         let fires: [(Int64, Int64)] = [(100, 107), (200, 201), (500, 530), (600, 600)]
         let ticks = KernelTicks(fires.map { Fire(deadline_ns: $0.0, woke_ns: $0.1, processor: 0) }, period_ns: 100)
@@ -71,7 +71,7 @@ struct VsyncCommandTests {
         #expect(ticks.missed == 2)
     }
 
-    @Test("shows a percentile where ten values are beyond it")
+    @Test("has a percentile only if ten values lie beyond it")
     func percentiles() {
         let values = (1...1000).map(Int64.init)
         #expect(values.percentile(50) == 501)
@@ -80,7 +80,7 @@ struct VsyncCommandTests {
         #expect([Int64]().percentile(50) == nil)
     }
 
-    @Test("holds calls against the line through their refreshes")
+    @Test("fits a line through the refreshes, to compare the calls with")
     func line() throws {
         let instants_ns = [0, 100, 200, 400, 500].map { Int64($0) + 7 }
         let line = try #require(VsyncResult.Line(instants_ns, period_ns: 101))

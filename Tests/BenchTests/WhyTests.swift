@@ -5,7 +5,7 @@ import Testing
 
 @testable import bench
 
-@Suite("What made them late", .serialized) struct WhyTests {
+@Suite("The explanation of late fires", .serialized) struct WhyTests {
     private func fire(late_us: Int64, delay_us: Int64 = 0, before_us: Int64 = -900) -> cbench_why_fire {
         var fire = cbench_why_fire()
         (fire.deadline_ns, fire.woke_ns) = (10_000_000, 10_000_000 + late_us * 1000)
@@ -15,7 +15,7 @@ import Testing
         return fire
     }
 
-    @Test("is told of fires above the 95th percentile, or above a bound")
+    @Test("covers the fires above the 95th percentile, or above a bound")
     func tail() {
         let fires = (1...100).map { fire(late_us: Int64($0)) }
         let tail = WhyTail(fires, beyond: nil)
@@ -27,7 +27,7 @@ import Testing
         #expect(WhyTail([], beyond: nil).late == 0)
     }
 
-    @Test("is split by what the kernel has counted since the fire before, and by that one's end")
+    @Test("is split by the kernel's counts since the previous fire, and by the end of that fire")
     func split() {
         let waited = WhyTail([fire(late_us: 500, delay_us: 300)], beyond: 0)
         #expect(waited.parts_ns == [.runQueue: 300_000, .wakeup: 200_000])
@@ -38,7 +38,7 @@ import Testing
         #expect(WhyTail([first], beyond: 0).parts_ns[.unexplained] == 480_000)
     }
 
-    @Test("is a table with a column for each cause that there is, and says what it lacks")
+    @Test("is a table with a column for each cause that occurs, and says what is lacking")
     func table() {
         let tail = WhyTail([fire(late_us: 500, delay_us: 300)], beyond: 0)
         let text = WhyText(tails: [("kernel.x", tail)], bound_ns: 0, lacks: "no tracefs").text
@@ -47,7 +47,7 @@ import Testing
         #expect(text.contains("not named: no tracefs."))
     }
 
-    @Test("stands in the result's file, as shares that are one together")
+    @Test("is in the result's file, as shares that add up to one")
     func json() throws {
         let subject = try #require(Subject.all.first { $0.id == "kernel.clock-nanosleep-abs" })
         let plan = Plan(subjects: [subject], interval: .milliseconds(1), blocks: 2, block_ns: 30_000_000, seed: 1)
@@ -65,13 +65,13 @@ import Testing
         #expect(found.share_by_cause.keys.allSatisfy { LatenessCause(rawValue: $0) != nil })
     }
 
-    @Test("is noted for any block, on whichever thread fires; and nothing is where nobody asked")
+    @Test("records the fires of any block, on whatever thread, but only if requested")
     func notes() throws {
         let subject = try #require(Subject.all.first { $0.id == "kernel.clock-nanosleep-abs" })
-        // Other tests that measure meanwhile are noted too.
+        // Fires of other tests that measure meanwhile are recorded too.
         let capacity = 20_000
         let room = UnsafeMutablePointer<cbench_why_fire>.allocate(capacity: capacity)
-        // Not freed: a thread of another test may be writing still.
+        // Not freed: a thread of another test may still be writing.
         for isAsked in [true, false] {
             if isAsked { cbench_why_start(room, capacity) }
             let recorder = BlockRecorder(fires: 20, interval_ns: 1_000_000, phase_ns: 0)
@@ -86,7 +86,7 @@ import Testing
                 #expect(fire.before_ns > former.woke_ns)
                 #expect(fire.after.voluntary_switches >= fire.before.voluntary_switches)
             }
-            // One whose deadline has passed beside others' work does not sleep.
+            // A fire whose deadline has passed, because other work took the time, does not sleep.
             #expect(noted.dropFirst().contains { $0.after.voluntary_switches > $0.before.voluntary_switches })
         }
     }
@@ -104,7 +104,7 @@ import Testing
                  bench-77      [001] d.s1.    10.003200: softirq_exit: vec=3 [action=NET_RX]
         """
 
-    @Test("is named by the kernel's trace: what had the processor longest that the thread came to")
+    @Test("names, by the kernel's trace, what occupied the processor longest before the thread ran on it")
     func kernelTrace() {
         let reading = TraceReading(Self.trace)
         #expect(
@@ -116,7 +116,7 @@ import Testing
         #expect(reading.culprits([other]) == [:])
     }
 
-    @Test("is drawn from a flight recorder's file; what is none is refused")
+    @Test("is drawn from a flight recorder's file, and any other file is refused")
     func drawing() throws {
         let recorder = FlightRecorder(lateBeyond: .zero)
         recorder.add(.park, .stale, 1_000_000, 9_000_000, 8_000_000)
@@ -142,7 +142,7 @@ private struct WhyFile: Decodable {
     let results: [Row]
 }
 
-/// Every element that is opened is closed.
+/// Checks that every element that is opened is closed.
 private enum XMLDocumentCheck {
     static func isWellFormed(_ text: String) -> Bool {
         var open: [Substring] = []

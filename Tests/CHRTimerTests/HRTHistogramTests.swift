@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The latency histogram")
 struct HRTHistogramTests {
-    @Test("says the percentiles of a sorted array, to three digits", arguments: [500, 900, 990, 999, 1000])
+    @Test("returns the percentiles of a sorted array, to three digits", arguments: [500, 900, 990, 999, 1000])
     func agreesWithASortedArray(perMille: Int) {
         var random = SeededRandom.fromEnvironment()
         let histogram = Histogram()
@@ -56,7 +56,7 @@ struct HRTHistogramTests {
         #expect(histogram.buckets.map(\.high_ns) == [2047, 2049, 4095, 4099, 10_007])
     }
 
-    @Test("gives its buckets in order, negative ones first")
+    @Test("returns its buckets in order, negative ones first")
     func iteratesInOrder() {
         let histogram = Histogram()
         for value: Int64 in [5, -3000, 0, 70_000, -1, 5] { histogram.record(value) }
@@ -69,13 +69,13 @@ struct HRTHistogramTests {
         let histogram = Histogram()
         histogram.record(value)
         #expect(histogram.count == 1)
-        // The buckets at the ends alone reach so far.
+        // Only the buckets at the ends reach that far.
         #expect(histogram.buckets.map(\.count) == [1])
         #expect(histogram.buckets.allSatisfy { ($0.low_ns == .min) != ($0.high_ns == .max) })
         #expect(histogram.percentile_ns(50) == value)
     }
 
-    @Test("stops its sum at the end of the range instead of wrapping")
+    @Test("saturates its sum at the end of the range instead of wrapping")
     func saturatesItsSum() {
         let histogram = Histogram()
         for _ in 0..<3 { histogram.record(.max) }
@@ -83,7 +83,7 @@ struct HRTHistogramTests {
         #expect(histogram.sum_ns == .max)
     }
 
-    @Test("adds another of its layout, and refuses one of another")
+    @Test("adds a histogram of its own layout, and refuses one of another layout")
     func addsItsLayoutOnly() {
         let one = Histogram()
         let other = Histogram()
@@ -98,7 +98,7 @@ struct HRTHistogramTests {
         #expect(one.count == 6)
     }
 
-    @Test("adds an empty one without a trace")
+    @Test("does not change when an empty histogram is added")
     func addsNothing() {
         let histogram = Histogram()
         histogram.record(4)
@@ -119,7 +119,7 @@ struct HRTHistogramTests {
         #expect(histogram.percentile_ns(50) == 0)
     }
 
-    @Test("answers any percentile asked for", arguments: [-Double.infinity, -1, 0, .nan, 100, 101, .infinity])
+    @Test("returns a value for any percentile", arguments: [-Double.infinity, -1, 0, .nan, 100, 101, .infinity])
     func answersAnyPercentile(percentile: Double) {
         let histogram = Histogram()
         for value: Int64 in [10, 20] { histogram.record(value) }
@@ -127,7 +127,7 @@ struct HRTHistogramTests {
     }
 
     @Test(
-        "is not made from arguments out of range",
+        "cannot be created with arguments out of range",
         arguments: [(0, 1), (5, 1), (3, 0), (3, .max), (3, -1)] as [(CInt, Int64)]
     )
     func refusesBadArguments(digits: CInt, highest_ns: Int64) {
@@ -137,9 +137,9 @@ struct HRTHistogramTests {
     }
 }
 
-/// A histogram up to 4 s and a bit, freed with its last reference.
+/// A histogram for values up to a little more than 4 s, freed with its last reference.
 private final class Histogram {
-    // Private: an object may go right after its last use, and a handle taken from it must not outlive it.
+    // Private: Swift may free the object right after its last use, and a handle taken from it must not outlive it.
     private let handle: OpaquePointer
 
     init(digits: CInt = 3) {

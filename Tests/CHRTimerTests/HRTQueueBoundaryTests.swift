@@ -3,13 +3,13 @@ import CTestSupport
 import TestSupport
 import Testing
 
-/// Both sides of every constant at which the queue changes its way.
+/// Sizes and instants on both sides of every constant at which the queue changes its method.
 @Suite("Timer queue at its constants")
 struct HRTQueueBoundaryTests {
     private let ms: Int64 = 1_000_000
     private static let tick: Int64 = 65_536
 
-    @Test("Timers moved sooner are filed in time, few or many", arguments: [1, 31, 32, 33, 63, 64, 65])
+    @Test("Timers moved to an earlier deadline fire in time, few or many", arguments: [1, 31, 32, 33, 63, 64, 65])
     func movedSooner(count: Int) {
         for tolerance in [0, 1] as [Int64] {
             let timers = TimerQueue()
@@ -25,7 +25,7 @@ struct HRTQueueBoundaryTests {
     }
 
     @Test(
-        "Spare slots are used again, last first, and their tokens differ",
+        "Free slots are used again, the one freed last first, with new tokens",
         arguments: [31, 32, 33, 63, 64, 65, 66, 129]
     )
     func spares(count: Int) {
@@ -40,21 +40,21 @@ struct HRTQueueBoundaryTests {
         ctest_queue_check(timers.queue)
     }
 
-    @Test("Timers of one tick come in order however they were armed", arguments: [1, 15, 16, 17, 18, 34, 200])
+    @Test("Timers of one tick fire in order, even if armed backwards", arguments: [1, 15, 16, 17, 18, 34, 200])
     func oneTick(count: Int) {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 5 * Self.tick)
-        // Backwards, so that each is put in before all others; they are near at once.
+        // Armed backwards, so that each is inserted before all others; all are in the near tier at once.
         let tokens = (0..<count).map { timers.schedule(at: 5 * Self.tick + 1000 - Int64($0)) }
         ctest_queue_check(timers.queue)
-        // Taken out of the middle, the last of the heap takes the place and may have to rise.
+        // When a node in the middle of the heap is removed, the last node takes its place, and may have to rise.
         for index in stride(from: 1, to: count, by: 3) { timers.disarm(tokens[index]) }
         ctest_queue_check(timers.queue)
         let left = tokens.enumerated().filter { $0.offset % 3 != 1 }.map(\.element)
         #expect(timers.takeDue(at: 6 * Self.tick).map(\.token) == left.reversed())
     }
 
-    @Test("The heap keeps its order whichever node is taken from it", arguments: [20, 40, 90])
+    @Test("The heap keeps its order whichever node is removed", arguments: [20, 40, 90])
     func heapRemoval(count: Int) {
         var random = SeededRandom(seed: UInt64(count))
         for _ in 0..<50 {
@@ -73,13 +73,13 @@ struct HRTQueueBoundaryTests {
         }
     }
 
-    @Test("A call moves 1,024 timers and no more", arguments: [1023, 1024, 1025, 2048, 2049])
+    @Test("One call moves at most 1,024 timers", arguments: [1023, 1024, 1025, 2048, 2049])
     func movesPerCall(count: Int) {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
         let tokens = (0..<count).map { _ in timers.schedule(at: 100 * ms) }
         var batch = [hrt_due](repeating: hrt_due(), count: count)
-        // A bucket that is not emptied gives nothing yet: its order is not known.
+        // A bucket yields no timer until it has been emptied, since its order is not known before.
         var calls = 1
         while hrt_queue_take_due(timers.queue, 100 * ms, &batch, 0) == 0, timers.next < 100 * ms { calls += 1 }
         #expect(calls <= 2 * ((count + 1023) / 1024) + 1)
@@ -87,7 +87,7 @@ struct HRTQueueBoundaryTests {
     }
 
     @Test(
-        "Where one level of the wheel ends and the next begins, nothing is early and all is in order",
+        "At the border between two levels of the wheel, timers fire in order and none early",
         arguments: 0..<4
     )
     func levels(level: Int) {
@@ -106,14 +106,14 @@ struct HRTQueueBoundaryTests {
         }
     }
 
-    @Test("The earliest is found where a coarse bucket begins in the same tick as a fine one")
+    @Test("The earliest timer is found where a coarse bucket begins in the same tick as a fine one")
     func sameBegin() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
         let coarse = timers.schedule(at: 1024 * Self.tick + 5)
         _ = timers.takeDue(at: 10 * Self.tick)
         let fine = timers.schedule(at: 1024 * Self.tick + 50)
-        // The first goes, so that the next has to be looked for.
+        // Removes the earliest timer, so that the queue has to search for the next one.
         hrt_queue_remove(timers.queue, timers.schedule(at: 500 * Self.tick))
         #expect(timers.next <= 1024 * Self.tick + 5)
         timers.normalize()
@@ -121,7 +121,7 @@ struct HRTQueueBoundaryTests {
         #expect(timers.takeDue(at: 1025 * Self.tick).map(\.token) == [coarse, fine])
     }
 
-    @Test("Timers of a crowd that is half filed may be moved, disarmed and removed")
+    @Test("Timers of a crowd that is only partly spread over finer buckets may be moved and disarmed")
     func halfFiled() {
         for span in [Int64(1) << 16, 1 << 26, 1 << 36] {
             let timers = TimerQueue()
@@ -144,7 +144,7 @@ struct HRTQueueBoundaryTests {
         }
     }
 
-    @Test("Time that passes over nothing leaves nothing to do, and timers armed then are in time")
+    @Test("Time that passes over no deadline leaves no work behind, and timers armed then fire in time")
     func overNothing() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)

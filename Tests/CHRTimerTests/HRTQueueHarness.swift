@@ -1,7 +1,7 @@
 public import CHRTimer
 import CTestSupport
 
-/// Owns a queue for the length of a test.
+/// Owns a queue during a test, and checks its invariants at the end.
 final class TimerQueue {
     let queue: OpaquePointer
 
@@ -28,7 +28,7 @@ final class TimerQueue {
         return token
     }
 
-    /// All that is due, with as many calls as it takes.
+    /// Takes all due timers, with as many calls as that needs.
     func takeDue(at now: Int64, capacity: Int = 256) -> [hrt_due] {
         var all: [hrt_due] = []
         var batch = [hrt_due](repeating: hrt_due(), count: capacity)
@@ -39,7 +39,7 @@ final class TimerQueue {
         return all
     }
 
-    /// All of `trim`; how many calls it took.
+    /// Trims until there is nothing more to do. Returns the number of calls.
     @discardableResult
     func trimWholly() -> Int {
         var calls = 1
@@ -47,7 +47,7 @@ final class TimerQueue {
         return calls
     }
 
-    /// All of `normalize`; how many calls it took.
+    /// Normalizes until there is nothing more to do. Returns the number of calls.
     @discardableResult
     func normalize() -> Int {
         var calls = 1
@@ -71,14 +71,14 @@ final class TimerQueue {
         }
     }
 
-    /// Disarms a live timer; whether it was armed.
+    /// Disarms a live timer. Returns true if it was armed.
     @discardableResult
     func disarm(_ token: hrt_token) -> Bool {
         precondition(hrt_queue_is_live(queue, token))
         return hrt_queue_disarm_slot(queue, token.slot)
     }
 
-    /// How many of these timers are armed.
+    /// Returns how many of these timers are armed.
     func armedCount(_ tokens: [hrt_token]) -> Int {
         tokens.count { hrt_queue_is_armed(queue, $0) }
     }
@@ -89,7 +89,7 @@ final class TimerQueue {
 }
 
 extension hrt_token: @retroactive Equatable {
-    /// Slot and generation.
+    /// Compares slot and generation.
     public static func == (a: hrt_token, b: hrt_token) -> Bool {
         a.slot == b.slot && a.generation == b.generation
     }

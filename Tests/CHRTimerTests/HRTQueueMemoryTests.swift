@@ -21,13 +21,13 @@ struct HRTQueueMemoryTests {
         }
     }
 
-    @Test("Three hundred thousand timers armed and removed leave next to nothing behind", arguments: Kind.allCases)
+    @Test("300,000 timers that were armed and removed leave almost no memory behind", arguments: Kind.allCases)
     func givesAllBack(kind: Kind) {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
         _ = timers.schedule(at: 3600 * second)
         var tokens = (0..<300_000).map { _ in hrt_token() }
-        // What a queue keeps for good, some tens of pages a per-class wheel, is there before.
+        // First touches what a queue keeps for good: some tens of pages for each per-class wheel.
         for number in 0..<1000 { hrt_queue_remove(timers.queue, arm(timers, kind, number)) }
         timers.normalize()
         let before = hrt_queue_memory_bytes(timers.queue)
@@ -41,9 +41,9 @@ struct HRTQueueMemoryTests {
         #expect(timers.trimWholly() < 360)
         #expect(!hrt_queue_wants_trim(timers.queue))
         #expect(hrt_queue_memory_bytes(timers.queue) < before + 100_000)
-        ctest_queue_check(timers.queue)  // reads, and so has, every page of the wheel
+        ctest_queue_check(timers.queue)  // reads every page of the wheel, which makes it resident
         #expect(tokens.allSatisfy { !hrt_queue_is_live(timers.queue, $0) })
-        // Each slot is given out anew, and no old token leads to it.
+        // The slots are used again, and no old token is valid for them.
         for number in 0..<tokens.count / 10 {
             let token = arm(timers, kind, number)
             #expect(hrt_queue_is_live(timers.queue, token))
@@ -66,9 +66,9 @@ struct HRTQueueMemoryTests {
         #expect(!hrt_queue_wants_trim(timers.queue))
     }
 
-    /// The first block has 65,535 timers, each other 65,536.
+    /// The first block has room for 65,535 timers, every other one for 65,536.
     @Test(
-        "Blocks fill, empty and fill again at their very ends",
+        "Blocks fill, empty and fill again, also when exactly full",
         arguments: [65_534, 65_535, 65_536, 131_070, 131_071, 131_072]
     )
     func blocks(count: Int) {
@@ -88,7 +88,7 @@ struct HRTQueueMemoryTests {
     }
 
     @Test(
-        "The first block is cut behind its last timer, if that is 64 KiB",
+        "Trimming cuts the first block after its last timer, if that frees at least 64 KiB",
         arguments: [10, 2046, 2047, 2048, 2049, 60_000]
     )
     func cut(kept: Int) {
@@ -105,7 +105,7 @@ struct HRTQueueMemoryTests {
         #expect(timers.takeDue(at: 2 * second).map(\.token) == survivors + again)
     }
 
-    @Test("Timers come and go between the pieces of trimming")
+    @Test("Timers may be added and removed between the calls that trim")
     func betweenPieces() {
         var random = SeededRandom(seed: 31)
         let timers = TimerQueue()
@@ -145,14 +145,14 @@ struct HRTQueueMemoryTests {
         #expect(timers.takeDue(at: 62 * second).map(\.deadline_ns) == live.map(\.deadline).sorted())
     }
 
-    @Test("The first block keeps timers that come while it is being emptied", arguments: [false, true])
+    @Test("The first block keeps timers that are added while it is being emptied", arguments: [false, true])
     func comesBack(stays: Bool) {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
         let tokens = (0..<60_000).map { timers.schedule(at: second + Int64($0)) }
         for token in tokens { hrt_queue_remove(timers.queue, token) }
         for _ in 0..<10 { #expect(hrt_queue_trim(timers.queue)) }
-        // The slots removed last are given out first, and those are looked through already.
+        // The slots freed last are used first, and trimming has already been through those.
         let again = (0..<200).map { timers.schedule(at: 2 * second + Int64($0)) }
         #expect(again.contains { $0.slot > 55_000 })
         if !stays { for token in again { hrt_queue_remove(timers.queue, token) } }
@@ -162,18 +162,18 @@ struct HRTQueueMemoryTests {
         #expect(timers.takeDue(at: 3 * second).map(\.token) == (stays ? again : []))
     }
 
-    @Test("Slots are handed out lowest block first, so that high blocks empty")
+    @Test("Slots of the lowest block are used first, so that high blocks become empty")
     func lowestFirst() {
         let timers = TimerQueue()
         let tokens = (0..<200_000).map { _ in timers.add() }
         for token in tokens[1000..<1200] { hrt_queue_remove(timers.queue, token) }
         for token in tokens[150_000..<150_200] { hrt_queue_remove(timers.queue, token) }
-        // The last 64 at most were spare.
+        // Only the 64 slots freed last, at most, were spare.
         let again = (0..<200).map { _ in timers.add() }
         #expect(again.count { $0.slot < 65_535 } >= 200 - 64)
     }
 
-    /// Room of 2 MiB that somebody else maps, writes and unmaps, until it is told to stop. A reference for a C thread.
+    /// Maps, writes, checks and unmaps 2 MiB in a loop, until told to stop. A class, so that a C thread can refer to it.
     private final class Neighbour: Sendable {
         let isOver = Atomic(false)
         let spoilt = Atomic(0)
@@ -194,7 +194,7 @@ struct HRTQueueMemoryTests {
         }
     }
 
-    @Test("A queue that grows elsewhere leaves alone what others map where it was", .timeLimit(.minutes(15)))
+    @Test("A queue that moves to grow leaves alone what others map at its former addresses", .timeLimit(.minutes(15)))
     func growsBesideOthers() async {
         await #expect(processExitsWith: .success) {
             let neighbours = (0..<2).map { _ in Neighbour() }
@@ -212,7 +212,7 @@ struct HRTQueueMemoryTests {
                 return thread
             }
             for _ in 0..<3 {
-                // Two that grow in turn: neither finds the addresses behind it free.
+                // Two queues that grow alternately: neither finds the addresses after its memory free.
                 let queues = [TimerQueue(), TimerQueue()]
                 for _ in 0..<300_000 { for queue in queues { _ = queue.add() } }
             }

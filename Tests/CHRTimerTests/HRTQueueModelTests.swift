@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The queue as it should be: armed timers by deadline, equal ones in order of arming.
+/// A model of the queue: an array of armed timers by deadline, equal ones in order of arming.
 private struct SortedTimers {
     private(set) var timers: [hrt_due] = []
 
@@ -26,8 +26,8 @@ private struct SortedTimers {
 
 @Suite("Timer queue against a sorted array")
 struct HRTQueueModelTests {
-    /// HRTIMER_MODEL_OPERATIONS sets how many, HRTIMER_SEED which.
-    @Test("300,000 random operations agree with a sorted array")
+    /// HRTIMER_MODEL_OPERATIONS sets the number of operations, HRTIMER_SEED the random seed.
+    @Test("300,000 random operations on the queue agree with a sorted array")
     func randomOperations() {
         let operations = getenv("HRTIMER_MODEL_OPERATIONS").flatMap { Int(String(cString: $0)) } ?? 300_000
         var random = SeededRandom.fromEnvironment()

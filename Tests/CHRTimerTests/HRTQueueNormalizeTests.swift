@@ -8,13 +8,13 @@ struct HRTQueueNormalizeTests {
     private let second: Int64 = 1_000_000_000
     private let hour: Int64 = 3_600_000_000_000
 
-    /// The spans of a bucket of each level, and instants at which one begins.
+    /// For each level of the wheel the span of a bucket, and an instant at which a bucket begins.
     static let levels: [(span: Int64, begin: Int64)] = (0..<4).map { level in
         let span = Int64(1) << (16 + 10 * level)
         return (span, 3 * span)
     }
 
-    @Test("Timers cancelled beside one that is pending cost no wake-up", arguments: [100_000, 1_000_000])
+    @Test("Cancelled timers beside a pending one cost no wake-up", arguments: [100_000, 1_000_000])
     func cancelledCostNothing(count: Int) {
         var random = SeededRandom(seed: 9)
         let timers = TimerQueue()
@@ -24,7 +24,7 @@ struct HRTQueueNormalizeTests {
             timers.schedule(at: Int64.random(in: 1_000_000..<60 * second, using: &random))
         }
         for token in tokens { hrt_queue_remove(timers.queue, token) }
-        // A bucket of some 1,000 is one call's work.
+        // One call does the work of a bucket of about 1,000 timers.
         let calls = timers.normalize()
         #expect(calls <= count / 1000 + 2)
         #expect(timers.next == hour)
@@ -32,7 +32,7 @@ struct HRTQueueNormalizeTests {
         #expect(timers.normalize() == 1)
     }
 
-    @Test("Forty timers of which 39 were cancelled have an exact next deadline", arguments: [39, 40, 41])
+    @Test("The next deadline is exact after all timers but the last were disarmed", arguments: [39, 40, 41])
     func allButOneCancelled(count: Int) {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
@@ -42,9 +42,9 @@ struct HRTQueueNormalizeTests {
         #expect(timers.next == Int64(count) * 1000)
     }
 
-    /// Both sides of what counts as a crowd (32), of the chains of a bucket (8) and of the moves of a question (64).
+    /// Counts on both sides of the size of a crowd (32), of the chains of a bucket (8) and of the moves of one query (64).
     @Test(
-        "The earliest is known exactly while timers of one bucket are cancelled one after the other",
+        "The earliest deadline is exact while the timers of one bucket are cancelled one by one",
         arguments: [1, 7, 8, 9, 31, 32, 33, 34, 63, 64, 65, 1023, 1024, 1025, 2049],
         HRTQueueNormalizeTests.levels.map(\.span)
     )
@@ -71,13 +71,13 @@ struct HRTQueueNormalizeTests {
                 }
             }
             #expect(wrong == 0)
-            // One call each, and a few more for filing the crowd finer, once a level: it is not walked each time.
+            // One call each, and a few more to spread the crowd over finer buckets, once per level: it is not walked each time.
             #expect(calls <= count + 8 * count / 1024 + 16)
             ctest_queue_check(timers.queue)
         }
     }
 
-    @Test("A hundred thousand timers of one bucket, the earliest cancelled each time, are not walked each time")
+    @Test("Repeatedly cancelling the earliest of 100,000 timers in one bucket does not walk the bucket each time")
     func largeCrowd() {
         var random = SeededRandom(seed: 77)
         let timers = TimerQueue()
@@ -96,11 +96,11 @@ struct HRTQueueNormalizeTests {
             hrt_queue_remove(timers.queue, timer.token)
         }
         #expect(wrong == 0)
-        // 100,000 moves are 98 calls.
+        // Moving 100,000 timers takes 98 calls.
         #expect(calls <= 100_000 + 300)
     }
 
-    @Test("What a crowd was filed finer for comes in order, and nothing of it early", arguments: [33, 100, 5000])
+    @Test("Timers of a crowd spread over finer buckets fire in order, and none early", arguments: [33, 100, 5000])
     func crowdFires(count: Int) {
         var random = SeededRandom(seed: UInt64(count))
         for (span, begin) in Self.levels {
@@ -114,7 +114,7 @@ struct HRTQueueNormalizeTests {
             ctest_queue_check(timers.queue)
             deadlines.sort()
             #expect(timers.next == deadlines[0])
-            // Timers armed now for earlier than that crowd come before it.
+            // A timer that is armed now for an instant before the crowd comes before it.
             let early = timers.schedule(at: begin / 2)
             timers.normalize()
             #expect(timers.next == begin / 2)
@@ -126,7 +126,7 @@ struct HRTQueueNormalizeTests {
         }
     }
 
-    @Test("Looking at what is not exact yet, without settling, comes to an end and finds nothing due")
+    @Test("Without normalizing, takes at inexact deadlines find nothing due, and come to an end")
     func looksInVain() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
@@ -143,7 +143,7 @@ struct HRTQueueNormalizeTests {
         #expect(looks <= 1000)
     }
 
-    @Test("Settling is not undone by time that passes, nor by timers armed later")
+    @Test("A normalized queue stays exact as time passes and when later timers are armed")
     func staysExact() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)

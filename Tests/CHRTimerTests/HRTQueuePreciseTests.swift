@@ -1,11 +1,11 @@
 import CHRTimer
 import Testing
 
-@Suite("Precise deadlines, and timers put back")
+@Suite("Precise deadlines of a timer queue")
 struct HRTQueuePreciseTests {
     private let ms: Int64 = 1_000_000
 
-    @Test("Precise timers come in the one order with all others, and their next deadline is told apart")
+    @Test("Precise timers fire in one order with all others, and have a next deadline of their own")
     func oneOrder() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
@@ -25,7 +25,7 @@ struct HRTQueuePreciseTests {
         #expect(timers.nextPrecise == .max)
     }
 
-    @Test("Armed otherwise, a precise timer is precise no longer")
+    @Test("A precise timer that is armed as another kind is no longer precise")
     func armedOtherwise() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
@@ -45,7 +45,7 @@ struct HRTQueuePreciseTests {
     }
 
     @Test(
-        "However many precise timers have lived, their next deadline never lies in the past",
+        "The next precise deadline is never in the past, however many precise timers have come and gone",
         arguments: [31, 32, 33, 40]
     )
     func neverInThePast(count: Int) {

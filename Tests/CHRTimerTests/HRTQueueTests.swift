@@ -14,7 +14,7 @@ struct HRTQueueTests {
         #expect(timers.takeDue(at: .max).isEmpty)
     }
 
-    @Test("A timer fires at its nanosecond and not one before")
+    @Test("A timer fires at its nanosecond, and not one before")
     func exactToTheNanosecond() {
         for distance: Int64 in [1, 65_535, 65_536, 70_000_000, 70 * second, 1 << 50, 1 << 61] {
             let timers = TimerQueue()
@@ -26,7 +26,7 @@ struct HRTQueueTests {
         }
     }
 
-    @Test("Equal deadlines fire in order of arming, also when some were armed before and moved")
+    @Test("Timers with equal deadlines fire in order of arming, also those that were moved there")
     func equalDeadlines() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
@@ -73,7 +73,7 @@ struct HRTQueueTests {
         }
     }
 
-    @Test("A timer that was moved later costs at most one look in vain")
+    @Test("A timer that was moved later costs at most one take that finds nothing due")
     func oneLookInVain() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
@@ -88,7 +88,7 @@ struct HRTQueueTests {
         #expect(timers.next == 5 * second)
     }
 
-    @Test("Time that jumps by a century fires everything in order")
+    @Test("After a jump of time by a century all timers fire in order")
     func jump() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
@@ -97,7 +97,7 @@ struct HRTQueueTests {
         #expect(timers.takeDue(at: 100 * 366 * 86400 * second).map(\.deadline_ns) == deadlines.sorted())
     }
 
-    @Test("Time that goes back keeps the order, and fires nothing early")
+    @Test("When time goes back the order stays exact, and no timer fires early")
     func timeGoesBack() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 3600 * second)
@@ -109,7 +109,7 @@ struct HRTQueueTests {
         #expect(timers.takeDue(at: 20 * second).map(\.token) == [late])
     }
 
-    @Test("The next wake-up is the earliest end of all windows")
+    @Test("The next wake-up is the earliest end among all windows")
     func windows() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
@@ -126,7 +126,7 @@ struct HRTQueueTests {
         #expect(timers.nextWake == .max)
     }
 
-    @Test("Deadlines at both ends of the line are safe")
+    @Test("Deadlines at both ends of time are safe")
     func extremes() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
@@ -137,7 +137,7 @@ struct HRTQueueTests {
         #expect(hrt_queue_is_armed(timers.queue, never))
     }
 
-    @Test("Disarming every timer removes none, and tells once that it was armed")
+    @Test("Disarming returns true once for each armed timer, and removes none")
     func disarmsAll() {
         let timers = TimerQueue()
         let tokens = (0..<100).map { timers.schedule(at: Int64($0), tolerance: Int64($0 % 3)) }
@@ -150,7 +150,7 @@ struct HRTQueueTests {
         #expect(timers.takeDue(at: .max - 1).isEmpty)
     }
 
-    @Test("Memory is given back after a peak, and old tokens stay stale")
+    @Test("After a peak memory is given back, and old tokens stay stale")
     func givesMemoryBack() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
@@ -165,17 +165,17 @@ struct HRTQueueTests {
         #expect(timers.takeDue(at: second).map(\.token) == again)
     }
 
-    @Test("Growing keeps every timer, its token and its order, and goes on where memory was given back")
+    @Test("Growing keeps timers, tokens and order, and reuses addresses whose memory was given back")
     func grows() {
         let timers = TimerQueue()
-        let neighbour = TimerQueue()  // grows in turn, so that neither finds the addresses behind it free
+        let neighbour = TimerQueue()  // grows alternately, so that neither finds the addresses after its memory free
         _ = timers.takeDue(at: 0)
         var tokens: [hrt_token] = []
         for number in 0..<300_000 {
             tokens.append(timers.schedule(at: second + Int64(number % 1000)))
             _ = neighbour.add()
         }
-        // The second block and the third are empty, the rest is full.
+        // The second and third blocks become empty; the others stay full.
         let gap = 65_535..<196_607
         for token in tokens[gap] { hrt_queue_remove(timers.queue, token) }
         while hrt_queue_trim(timers.queue) {}
@@ -189,12 +189,12 @@ struct HRTQueueTests {
         ctest_queue_check(timers.queue)
         let due = timers.takeDue(at: second + 1000)
         #expect(due.map(\.deadline_ns) == all.map(\.deadline).sorted())
-        // Equal deadlines come in order of arming: the kept ones, then the new ones.
+        // Timers with equal deadlines fire in order of arming: first the kept ones, then the new ones.
         let first = all.filter { $0.deadline == second }.map(\.token)
         #expect(Array(due.prefix(first.count)).map(\.token) == first)
     }
 
-    @Test("A crowd in one instant is spread over calls, each of which does a bounded piece")
+    @Test("Many timers at one instant are taken in several calls, each of which does bounded work")
     func crowd() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)

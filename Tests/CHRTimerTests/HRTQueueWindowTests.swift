@@ -7,8 +7,8 @@ import Testing
 struct HRTQueueWindowTests {
     private let ms: Int64 = 1_000_000
 
-    /// The fewest instants such that each window holds one: the end of the first window that has none yet, again and
-    /// again.
+    /// Returns the fewest wake-ups such that each window has one: repeatedly takes the earliest end of a window that has none
+    /// yet.
     private func fewestWakes(_ phases: [Int64], interval: Int64, tolerance: Int64, until end: Int64) -> Int {
         var ends: [Int64] = []
         for phase in phases {
@@ -24,8 +24,8 @@ struct HRTQueueWindowTests {
         return wakes
     }
 
-    /// Sleeps and wakes as an engine does: normalizes, waits until the next wake-up, takes all, arms each for its next
-    /// deadline.
+    /// Sleeps and wakes as an engine does: normalizes, waits until the next wake-up, takes all due timers, and arms each for its
+    /// next deadline. Returns the number of wake-ups, and of those in vain.
     private func wakes(_ phases: [Int64], interval: Int64, tolerance: Int64, until end: Int64) -> (
         wakes: Int, vain: Int
     ) {
@@ -49,7 +49,7 @@ struct HRTQueueWindowTests {
     }
 
     @Test(
-        "Repeating timers with tolerance wake as seldom as can be",
+        "Repeating timers with tolerance need the fewest wake-ups possible",
         arguments: [(1000, 10), (1000, 100), (40, 10), (3, 10), (200, 1000)] as [(Int, Int64)]
     )
     func fewest(count: Int, interval_ms: Int64) {
@@ -62,7 +62,7 @@ struct HRTQueueWindowTests {
         #expect(wakes == fewestWakes(phases, interval: interval, tolerance: interval / 10, until: end))
     }
 
-    @Test("A window that was served wakes nobody, nor one whose timer was disarmed, moved or removed")
+    @Test("A window that was served, or whose timer was disarmed, moved or removed, causes no wake-up")
     func servedWindows() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
@@ -90,7 +90,7 @@ struct HRTQueueWindowTests {
         #expect(!hrt_queue_is_armed(timers.queue, served))
     }
 
-    @Test("A short window beyond a long one decides the wake-up", arguments: [1, 31, 32, 33, 100])
+    @Test("A short window inside a longer one decides the wake-up", arguments: [1, 31, 32, 33, 100])
     func shortBeyondLong(count: Int) {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
@@ -105,9 +105,9 @@ struct HRTQueueWindowTests {
         #expect(timers.takeDue(at: 1001 * ms).count == count)
     }
 
-    /// Both sides of where ends of no use are dropped together: more than twice those that are near, and 16.
+    /// Counts on both sides of the bound above which stale ends are dropped together: twice the near nodes, plus 16.
     @Test(
-        "Ends of windows that are of no use never show",
+        "Ends of windows whose timers were disarmed never decide the wake-up",
         arguments: [14, 15, 16, 17, 18, 33, 34, 35, 1023, 1024, 1025, 3000]
     )
     func uselessEnds(count: Int) {
@@ -129,7 +129,7 @@ struct HRTQueueWindowTests {
         }
     }
 
-    @Test("Tolerance beyond the end of time means any time")
+    @Test("A tolerance that reaches beyond the end of time needs no wake-up")
     func endless() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)

@@ -2,11 +2,11 @@ import CHRTimer
 import TestSupport
 import Testing
 
-/// The spin window of precise waits, fed with made-up wake latencies on made-up time.
+/// The spin window of precise waits, with invented wake latencies and times.
 @Suite struct HRTSpinWindowTests {
     private let interval_ns: Int64 = 1_000_000
 
-    /// A spin window with a budget, of its own or another's.
+    /// A spin window with a budget, its own or one that it shares with another window.
     private final class Window {
         let budget: UnsafeMutablePointer<hrt_spin_budget>
         let c = UnsafeMutablePointer<hrt_spin_window>.allocate(capacity: 1)
@@ -30,14 +30,14 @@ import Testing
             if lender == nil { budget.deallocate() }
         }
 
-        /// What it is for a sleep that begins then.
+        /// Returns the length of the window for a sleep that begins at `now_ns`.
         func ns(_ sleep_ns: Int64, _ now_ns: Int64) -> Int64 { hrt_spin_window_ns(c, sleep_ns, now_ns) }
 
         func recordWake(_ sleep_ns: Int64, _ latency_ns: Int64) { hrt_spin_window_record_wake(c, sleep_ns, latency_ns) }
 
         func spend(_ spun_ns: Int64) { hrt_spin_budget_spend(budget, spun_ns) }
 
-        /// One fire. Gives the window that was used, and what was spun.
+        /// Simulates one fire. Returns the window that was used, and the time spun.
         func fire(_ sleep_ns: Int64, _ now_ns: Int64, latency_ns: Int64) -> (used_ns: Int64, spun_ns: Int64) {
             let used_ns = ns(sleep_ns, now_ns)
             recordWake(sleep_ns, latency_ns)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// Wakes a timer `latencies.count` times and gives the spin window that was used for each.
+    /// Wakes a timer once with each latency. Returns the spin window that was used for each.
     private func windows(_ window: Window, _ latencies: [Int64], from start_ns: Int64) -> [Int64] {
         latencies.enumerated().map { index, latency_ns in
             window.fire(interval_ns, start_ns + Int64(index) * interval_ns, latency_ns: latency_ns).used_ns
@@ -56,7 +56,7 @@ import Testing
 
     private func make(budget: Double) -> Window { Window(budget: budget, coverage: 0.99) }
 
-    /// Like a quiet machine's: mostly 5 ... 20 us, some up to 60.
+    /// Returns latencies like a quiet machine's: mostly 5 ... 20 us, some up to 60.
     private func quiet(_ count: Int, _ random: inout SeededRandom) -> [Int64] {
         (0..<count).map { _ in
             Int.random(in: 0..<20, using: &random) == 0
@@ -66,7 +66,7 @@ import Testing
 
     private func quantile(_ latencies: [Int64]) -> Int64 { latencies.sorted()[latencies.count * 99 / 100] }
 
-    @Test("It settles near the quantile of the latencies")
+    @Test("The window converges near the quantile of the latencies")
     func settles() {
         var random = SeededRandom(seed: 2026)
         let window = make(budget: 1)
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(
-        "One stall of 3 ms does not move it; after a series of stalls it is back within 100 fires",
+        "A stall of 3 ms hardly moves the window; after a series of stalls it recovers within 100 fires",
         arguments: [1, 10, 500]
     )
     func stalls(_ count: Int) {
@@ -93,7 +93,7 @@ import Testing
         if count == 1 { #expect(used.max()! < 3 * quantile(before)) }
     }
 
-    @Test("It rises within 20 fires when the machine gets busy")
+    @Test("The window rises within 20 fires when the machine gets busy")
     func rises() {
         var random = SeededRandom(seed: 2026)
         let window = make(budget: 1)
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(
-        "The budget is kept over every second within 10 %, whatever the latencies",
+        "In every second the spinning exceeds the budget by at most 10 %, whatever the latencies",
         arguments: [0.001, 0.01, 0.02, 0.5]
     )
     func budget(_ budget: Double) {
@@ -127,7 +127,7 @@ import Testing
         #expect(Double(worst) > 0.5 * min(budget, 0.2) * 1e9)
     }
 
-    @Test("A scarce budget makes every margin smaller, and none smaller than costs nothing")
+    @Test("A scarce budget shortens the windows, but not below the length that costs no spinning")
     func scarceBudget() {
         var random = SeededRandom(seed: 2026)
         let window = make(budget: 0.005)
@@ -138,7 +138,7 @@ import Testing
         #expect(Double(spun.reduce(0, +)) > 0.7 * 0.005 * 2e9)
     }
 
-    /// Latencies by their quantiles, in us, linear between them.
+    /// A distribution of latencies, given by quantiles in us, and linear between them.
     struct Machine: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let quantiles_us: [(part: Double, latency_us: Double)]
@@ -151,19 +151,19 @@ import Testing
             return Int64(1000 * (low.latency_us + share * (high.latency_us - low.latency_us)))
         }
 
-        /// As a virtual machine wakes from 16 ms of sleep.
+        /// The wake latencies of a virtual machine after 16 ms of sleep.
         static let steady = Machine(
             testDescription: "steady",
             quantiles_us: [(0, 42), (0.5, 55), (0.9, 66), (0.95, 70), (0.99, 700), (1, 1500)]
         )
-        /// The same beside others.
+        /// Those of a virtual machine that shares its host with others.
         static let shared = Machine(
             testDescription: "shared",
             quantiles_us: [(0, 25), (0.5, 50), (0.9, 90), (0.99, 700), (1, 2000)]
         )
     }
 
-    /// What came of fires at `interval_ns`, the first ones left out.
+    /// The lateness and the spinning of fires, without the first ones.
     private struct Outcome {
         var lateness_ns: [Int64] = []
         var spun_ns: Double = 0
@@ -188,17 +188,17 @@ import Testing
     }
 
     @Test(
-        "At the rates of frames 19 fires of 20 are exact by default, for a third of the budget",
+        "At frame rates 19 of 20 fires are exact by default, for less than 25 µs of spinning each",
         arguments: [60, 120, 240]
     )
     func frames(rate: Int64) {
         let outcome = fire(.steady, every: 1_000_000_000 / rate, skipping: 50)
         #expect(outcome.lateness_ns(0.95) <= 1000)
-        // Wakes that are late by 10 times as much are left to be late.
+        // Covering the wakes that are ten times as late is not worth the spinning.
         #expect(outcome.spun_ns < 25_000)
     }
 
-    @Test("Where latencies are spread wide most fires are exact, within the budget", arguments: [60, 120, 240])
+    @Test("With widely spread latencies most fires are exact, within the budget", arguments: [60, 120, 240])
     func framesOnASharedMachine(rate: Int64) {
         let interval_ns = 1_000_000_000 / rate
         let outcome = fire(.shared, every: interval_ns, skipping: 50)
@@ -206,7 +206,7 @@ import Testing
         #expect(outcome.spun_ns < 0.0125 * Double(interval_ns))
     }
 
-    @Test("At 4 kHz it spins what the budget gives, and not more", arguments: [Machine.steady, .shared])
+    @Test("At 4 kHz the spinning uses up the budget, and not more", arguments: [Machine.steady, .shared])
     func fast(machine: Machine) {
         let interval_ns: Int64 = 250_000
         let outcome = fire(machine, every: interval_ns, skipping: 1000)
@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test(
-        "Latencies that follow each other are predicted: where the machine is slow for a while, windows are long for a while"
+        "Correlated latencies are predicted: windows are long only while the machine is slow"
     )
     func follows() {
         var random = SeededRandom(seed: 2026)
@@ -229,12 +229,12 @@ import Testing
             guard index >= 100 else { continue }
             (exact, spun_ns, fires) = (exact + (used_ns >= latency_ns ? 1 : 0), spun_ns + spun, fires + 1)
         }
-        // A window of one length that covers as many is 70 us long, and spins 22 of them.
+        // A window of fixed length that covers as many fires is 70 us long, and spins for 22 us of that.
         #expect(Double(exact) / Double(fires) > 0.8)
         #expect(spun_ns / Int64(fires) < 12_600)
     }
 
-    @Test("Ten that share a budget spin no more together, and about as much each")
+    @Test("Ten windows that share a budget keep to it together, and spin about equally")
     func shared() {
         var random = SeededRandom(seed: 2026)
         let first = Window(budget: 0.0125, coverage: 0.99)
@@ -254,7 +254,7 @@ import Testing
         #expect(spun_ns.min()! * 2 > spun_ns.max()!)
     }
 
-    @Test("It says what keeps it from being longer")
+    @Test("A window reports what keeps it from being longer")
     func limits() {
         let scarce = Window(budget: 0.0001, coverage: 0.99)
         let ample = Window(budget: 1, coverage: 0.99)
@@ -265,13 +265,13 @@ import Testing
         #expect(scarce.c.pointee.limit == HRT_SPIN_LIMIT_BUDGET)
         _ = ample.ns(interval_ns, 0)
         #expect(ample.c.pointee.limit == HRT_SPIN_LIMIT_COVERAGE)
-        // Half a second: as much as may be expected is a 250 us.
+        // After half a second of sleep, 250 us is the most that a fire may expect to spin.
         for index in 0..<400 { ample.recordWake(500_000_000, index.isMultiple(of: 2) ? 400_000 : 3_000_000) }
         let window_ns = ample.ns(500_000_000, 0)
         #expect(ample.c.pointee.limit == HRT_SPIN_LIMIT_LONGEST || window_ns < 3_000_000)
     }
 
-    @Test("It counts the wakes that it was for, and those that it covered")
+    @Test("The outcome counts the wakes that had a window, and those that the window covered")
     func counts() {
         let window = Window(budget: 1)
         for _ in 0..<20 { window.recordWake(interval_ns, 50_000) }
@@ -285,26 +285,26 @@ import Testing
         #expect(outcome.covered_wakes == 2)
     }
 
-    @Test("What the thread needs until it can spin makes the window longer by as much")
+    @Test("The time that the thread needs from its wake to the spin lengthens the window by as much")
     func ready() {
         let window = Window(budget: 1)
         for _ in 0..<100 { window.recordWake(interval_ns, 50_000) }
         let before_ns = window.ns(interval_ns, 0)
         for _ in 0..<100 { hrt_spin_window_record_ready(window.c, 1_000_000, 1_006_000) }
         #expect(abs(window.ns(interval_ns, 0) - before_ns - 6000) <= 1)
-        // A stall is no need.
+        // A stall does not count as such a time.
         for _ in 0..<100 { hrt_spin_window_record_ready(window.c, 0, .max) }
         #expect(window.ns(interval_ns, 0) - before_ns <= 20_001)
     }
 
-    @Test("Before a long sleep it wakes first and sleeps again, if that spares more than a wake costs")
+    @Test("A long sleep is split by an early wake-up if that saves more spinning than a wake-up costs")
     func twoWakes() {
         var random = SeededRandom(seed: 2026)
         let frame_ns: Int64 = 16_666_667
         let deep = Window(budget: 0.0125, coverage: 0.99)
         let shallow = Window(budget: 0.0125, coverage: 0.99)
         for _ in 0..<300 {
-            // Late and by very different times after a long sleep; or as after a short one.
+            // After a long sleep, `deep` wakes late and by widely varying times, `shallow` as after a short one.
             deep.recordWake(frame_ns, .random(in: 60_000..<160_000, using: &random))
             deep.recordWake(200_000, .random(in: 20_000..<40_000, using: &random))
             shallow.recordWake(frame_ns, .random(in: 20_000..<30_000, using: &random))
@@ -315,12 +315,12 @@ import Testing
         #expect(first_ns > 200_000 && first_ns <= 750_000)
         #expect(shallow.ns(frame_ns, 0) > 0)
         #expect(hrt_spin_window_first_ns(shallow.c, frame_ns) == 0)
-        // Nor before a short one.
+        // A short sleep is not split either.
         #expect(deep.ns(interval_ns, 0) > 0)
         #expect(hrt_spin_window_first_ns(deep.c, interval_ns) == 0)
     }
 
-    @Test("Five wakes teach it, whatever it expected", arguments: [5000, 30_000, 60_000, 120_000, 250_000])
+    @Test("Five wakes are enough to learn a latency", arguments: [5000, 30_000, 60_000, 120_000, 250_000])
     func learns(latency_ns: Int64) {
         let frame_ns: Int64 = 16_666_667
         let window = make(budget: 0.0125)
@@ -333,7 +333,7 @@ import Testing
         #expect(Double(used_ns - latency_ns) < 15_000 + 0.125 * Double(latency_ns))
     }
 
-    @Test("A sleep of a length not seen before begins with what its neighbour has seen")
+    @Test("A class of sleeps without wakes of its own starts with the prediction of the nearest class")
     func neighbours() {
         for (known_ns, new_ns) in [(4_000_000, 1_000_000), (1_000_000, 16_000_000), (100_000, 1_000_000_000)]
             as [(Int64, Int64)]
@@ -342,13 +342,13 @@ import Testing
             for _ in 0..<100 { window.recordWake(known_ns, 300_000) }
             let used_ns = window.ns(new_ns, 1)
             #expect(used_ns >= 300_000 && used_ns < 350_000)
-            // Its own count from the first one on.
+            // From its first wake on, the class's own latencies count.
             for _ in 0..<8 { window.recordWake(new_ns, 8000) }
             #expect(window.ns(new_ns, 2) < 50_000)
         }
     }
 
-    @Test("Long and short sleeps are kept apart")
+    @Test("Long and short sleeps have windows of their own")
     func classes() {
         let window = make(budget: 1)
         for index in 0..<200 {
@@ -361,7 +361,7 @@ import Testing
         #expect(window.ns(1_000_000_000, 400_000_000_000) >= 80_000)
     }
 
-    @Test("Any value is safe: bounds, NaN, time going back, latencies below zero and beyond everything")
+    @Test("Any value is safe: extreme bounds, NaN, time that goes back, negative and huge latencies")
     func anyValue() {
         for value in [Double.nan, -1, 0, 1, 2, .infinity, -.infinity] {
             let window = Window(budget: value, coverage: value, now_ns: .max)
@@ -373,7 +373,7 @@ import Testing
         }
     }
 
-    @Test("A million wakes do not wear it out")
+    @Test("After a million wakes the window still follows the latencies")
     func longRun() {
         let window = make(budget: 1)
         for index in 0..<1_000_000 { window.recordWake(interval_ns, Int64(10_000 + index % 10)) }

@@ -9,13 +9,13 @@
 
 #include "CTestSupport.h"
 
-// Until the child has closed its end: false if it says nothing for too long.
+// Reads until the child has closed its end. Returns false if the child writes nothing for too long.
 static bool read_all(int fd, char *text, size_t size, int32_t timeout_ms) {
     size_t length = 0;
     for (;;) {
         text[length] = '\0';
         struct pollfd readable = {.fd = fd, .events = POLLIN};
-        // Each word that it says gives it the time anew.
+        // The timeout starts again with each write of the child.
         int count = poll(&readable, 1, timeout_ms);
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return false;
@@ -25,7 +25,7 @@ static bool read_all(int fd, char *text, size_t size, int32_t timeout_ms) {
     }
 }
 
-// Where a child hangs, as gdb says if it is installed; else in which system call.
+// Prints where a child hangs: gdb's backtrace if gdb is installed, else the child's system call.
 static void say_where(pid_t child) {
     char command[200];
     snprintf(command, sizeof command,
@@ -67,6 +67,6 @@ int ctest_in_child(void (*body)(void *context, int fd), void *context, int32_t t
 void ctest_say(int fd, const char *word) {
     size_t length = 0;
     while (word[length] != '\0') length++;
-    // A pipe takes so little at once, or its reader is gone and so is the test.
+    // A pipe takes this little at once. If it does not, its reader is gone, and so is the test.
     if (write(fd, word, length) < 0 || write(fd, "\n", 1) < 0) _exit(1);
 }

@@ -11,7 +11,7 @@
 
 enum { MOST = 80 };
 
-// What Docker's default profile refuses to a container without further rights
+// The system calls that Docker's default profile refuses to a container without further rights
 // (moby/profiles/seccomp).
 static const long by_docker[] = {
     SYS_acct,          SYS_add_key,         SYS_bpf,          SYS_clock_adjtime, SYS_clock_settime,
@@ -23,8 +23,8 @@ static const long by_docker[] = {
     SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
 };
 
-// What an emulated kernel may lack, and a running program may do without. Not rseq(2): glibc ends
-// the process that has had it once and has not for its next thread.
+// The system calls that an emulated kernel may lack, and that a running program can do without. Not
+// rseq(2): glibc ends a process that had it for one thread and lacks it for the next.
 static const long lacking[] = {
     SYS_clone3,        SYS_membarrier, SYS_statx,         SYS_pidfd_open,
     SYS_mlockall,      SYS_munlockall, SYS_sched_setattr, SYS_sched_getattr,  SYS_openat2,
@@ -32,7 +32,7 @@ static const long lacking[] = {
     SYS_sched_setaffinity,
 };
 
-// For all threads of the process.
+// Installs the filter for all threads of the process.
 static int install(struct sock_filter *code, unsigned short length) {
     struct sock_fprog program = {.len = length, .filter = code};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -errno;
@@ -58,7 +58,7 @@ static int refuse(const long *numbers, size_t count, int error) {
     return install(code, length);
 }
 
-// ioctl(2) with a request that only Linux itself knows: TFD_IOC_SET_TICKS, timerfd_create(2).
+// Refuses an ioctl(2) that only Linux itself knows: TFD_IOC_SET_TICKS, see timerfd_create(2).
 static int refuse_set_ticks(void) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, __builtin_offsetof(struct seccomp_data, nr)),

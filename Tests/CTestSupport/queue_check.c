@@ -1,4 +1,4 @@
-// The queue's invariants, each in one place. Abort with the sentence that does not hold.
+// The queue's invariants, each in one place. A check aborts with the sentence that does not hold.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,10 +7,10 @@
 #include "ctest_queue.h"
 
 struct census {
-    size_t filed;  // nodes that the per-class wheels lead to
+    size_t filed;  // nodes found in the per-class wheels
     size_t live;   // nodes that are not free
     size_t armed;
-    size_t places;  // nodes that say they are filed
+    size_t places;  // nodes whose place says that they are filed
 };
 
 static void require(bool holds, const char *sentence, uint32_t index) {
@@ -56,7 +56,7 @@ static void check_bucket(const struct hrt_queue *queue, const struct hrt_class *
     }
 }
 
-// What was found in the near tier of a per-class wheel.
+// The nodes found in the near tier of a per-class wheel.
 struct found {
     uint64_t earliest_near;
     uint32_t near;

@@ -8,7 +8,7 @@
 
 enum { MOST = 4, NONE = -1 };
 
-// Not every machine has the older ones.
+// Not every architecture has all of these system calls.
 #ifndef SYS_epoll_create
 #define SYS_epoll_create NONE
 #endif
@@ -43,7 +43,7 @@ static const struct {
     {"timerfd_settime", {SYS_timerfd_settime, NONE, NONE, NONE}},
 };
 
-// Compares the number of the system call, and refuses it if it is one of those.
+// Installs a filter that refuses the system calls with these numbers.
 static int filter(const int numbers[MOST], int error) {
     struct sock_filter code[2 + 2 * MOST];
     unsigned short length = 0;

@@ -18,7 +18,7 @@ struct ctest_trace {
     _Atomic uint32_t counts[CTEST_SYSCALLS];
 };
 
-// In the child of a process with threads: only what is async-signal-safe.
+// Runs in a forked child of a process with threads: may call only async-signal-safe functions.
 static void trace_thread(ctest_trace *trace, pid_t tid) {
     while (!atomic_load(&trace->may_attach)) usleep(100);
     int status;
@@ -34,7 +34,8 @@ static void trace_thread(ctest_trace *trace, pid_t tid) {
         signal = 0;
         if (!WIFSTOPPED(status)) return;
         if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
-            // A signal is passed on; a stop of ptrace's own, whose event lies above it, is none.
+            // Passes a signal on. A stop with an event above the signal is ptrace's own, and no
+            // signal.
             if (status >> 16 == 0) signal = WSTOPSIG(status);
             continue;
         }
@@ -51,7 +52,8 @@ int ctest_trace_begin(int32_t tid, ctest_trace **out_trace) {
         mmap(NULL, sizeof *trace, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (trace == MAP_FAILED) return -ENOMEM;
     atomic_store(&trace->status, 1);
-    // By way of a variable: the memory is the child's as well.
+    // Not assigned to trace->tracer at once: the child shares that memory, and would write 0
+    // there.
     pid_t tracer = fork();
     if (tracer == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -64,7 +66,7 @@ int ctest_trace_begin(int32_t tid, ctest_trace **out_trace) {
         return -error;
     }
     trace->tracer = tracer;
-    // Yama lets only ancestors trace, unless the traced one names somebody
+    // Yama allows only ancestors to trace, unless the traced process names its tracer
     // (Documentation/admin-guide/LSM/Yama.rst).
     prctl(PR_SET_PTRACER, tracer, 0, 0, 0);
     atomic_store(&trace->may_attach, 1);
@@ -84,7 +86,7 @@ void ctest_trace_counts(const ctest_trace *trace, uint32_t counts[CTEST_SYSCALLS
 }
 
 void ctest_trace_end(ctest_trace *trace) {
-    // The kernel lets the traced thread go when its tracer ends.
+    // The kernel detaches the traced thread when its tracer ends.
     kill(trace->tracer, SIGKILL);
     waitpid(trace->tracer, NULL, 0);
     munmap(trace, sizeof *trace);

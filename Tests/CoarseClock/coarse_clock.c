@@ -1,8 +1,8 @@
-// For LD_PRELOAD, ld.so(8): clocks that tick once a millisecond, as they do in containers on some
-// hosts. What the kernel's timers go by stays as fine as it is. COARSE_CLOCK_PHASE_NS says where in
-// a millisecond the tick is; with COARSE_CLOCK_DRIFT_NS ticks are so much further apart than
-// clock_getres(2) tells; with COARSE_CLOCK_IS_FINE it tells so and the readings are as fine as
-// ever.
+// A library for LD_PRELOAD, ld.so(8), whose clocks tick once a millisecond, as they do in
+// containers on some hosts. The clocks of the kernel's timers stay as fine as they are.
+// COARSE_CLOCK_PHASE_NS sets where in a millisecond the tick is. COARSE_CLOCK_DRIFT_NS makes
+// ticks further apart, by that much, than clock_getres(2) reports. With COARSE_CLOCK_IS_FINE
+// clock_getres(2) reports a millisecond, while readings are as fine as ever.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

@@ -5,14 +5,14 @@ import Testing
 
 #if compiler(>=6.2)
 
-/// What an app has whose code belongs to the main actor without saying so: this module is compiled with
+/// A class of an app that belongs to the main actor without an annotation: this module is compiled with
 /// `-default-isolation MainActor`.
 final class Screen {
     var frames = 0
     func draw() { frames += 1 }
 }
 
-/// Handlers written as such an app writes them are called on the main actor, whatever thread the timer's is: nothing traps.
+/// Handlers written the way such an app writes them run on the main actor, whichever thread fires the timer. Nothing traps.
 @Suite(.serialized) struct DefaultIsolationTests {
     let screen = Screen()
 
@@ -46,7 +46,7 @@ final class Screen {
         await engine.shutdown()
     }
 
-    @Test("A link in another thread's loop does, and a block that it performs")
+    @Test("A display link and a performed block in another thread's loop run on the main actor")
     func linkAndBlock() async throws {
         let thread = try TimerLoop.thread(name: "other")
         let screen = screen
@@ -63,7 +63,7 @@ final class Screen {
     }
 
     @Test(
-        "A method without any word of isolation is the main actor's, and is called there"
+        "A method without an isolation annotation belongs to the main actor and is called there"
     )
     func method() async throws {
         let thread = try TimerLoop.thread(name: "other")

@@ -5,10 +5,10 @@ import HRTimerCalendar
 
 import class HRTimerCompat.CADisplayLink
 
-// What the code of README and doc comments takes for given: the names of a reader's own program. See the Makefile's
+// Declarations that the code of README and doc comments presupposes: the names of a reader's own program. See the Makefile's
 // documentation-code.
 
-/// Whoever the code belongs to, by all the names it has there.
+/// The reader's own type, with all the methods that the code calls on it.
 final class Owner: Sendable {
     func tick(_ timer: LoopTimer) {}
     func tick() {}
@@ -16,7 +16,7 @@ final class Owner: Sendable {
     func step(_ link: CADisplayLink) {}
 }
 
-/// Whose code it is: nothing of it has the name of a function below.
+/// The reader's own type whose members have none of the names of the functions below.
 final class Reader: Sendable {}
 
 typealias Model = Owner
@@ -99,18 +99,18 @@ func drainMailbox() {}
 func hide(_ toast: String) {}
 func close(_ connection: Connection) {}
 
-// libwayland-client's, as a program that has it sees them.
+// Functions of libwayland-client, as a program that imports it sees them.
 nonisolated(unsafe) let (display, surface) = (base, base)
 func wl_surface_commit(_ surface: OpaquePointer) {}
 func wl_display_get_fd(_ display: OpaquePointer) -> Int32 { 0 }
 @discardableResult func wl_display_dispatch(_ display: OpaquePointer) -> Int32 { 0 }
 
-// Xlib's, as a program that has it sees them.
+// Functions of Xlib, as a program that imports it sees them.
 @discardableResult func XFlush(_ display: OpaquePointer) -> Int32 { 0 }
 func XPending(_ display: OpaquePointer) -> Int32 { 0 }
 let input = try! LoopSource(descriptor: 0) { _, _ in }
 
-// libevent's, as a program that has it sees them.
+// Functions of libevent, as a program that imports it sees them.
 func event_base_new() -> OpaquePointer? { base }
 func event_base_dispatch(_ base: OpaquePointer) {}
 func event_base_free(_ base: OpaquePointer) {}

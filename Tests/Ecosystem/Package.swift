@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What other packages make of our clocks, and we of theirs. A package of its own, so that nobody who uses HRTimer fetches them.
+// Tests of other packages on our clocks, and of ours with theirs. A package of its own, so that nobody who uses HRTimer fetches
+// them.
 let package = Package(
     name: "Ecosystem",
     dependencies: [
@@ -17,7 +18,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.5.0"),
     ],
     targets: [
-        // Links to Examples, which are programs of the library's package, without these traits.
+        // Symbolic links to Examples, where they are programs of the library's package without these traits.
         .executableTarget(
             name: "PeriodicWork",
             dependencies: [

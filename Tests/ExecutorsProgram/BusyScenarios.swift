@@ -6,11 +6,11 @@ import HRTimer
 import HRTimerExecutors
 import TestSupport
 
-// What happens while every thread is taken, while much is begun at once, and with sleeps of no time.
+// Scenarios in which every thread is taken, many sleeps end at once, or sleeps have no length.
 
-/// Tasks that have gone on after a sleep and block their threads keep no other sleep from its end, however many there are.
+/// Tasks that go on after a sleep and block their threads do not keep any other sleep from ending, however many they are.
 @MainActor func blocksEverywhere() async throws {
-    // libdispatch has other threads for this priority than those that the blockers take, of which the body's would wait for one.
+    // libdispatch has separate threads for this priority. At the body's priority the task would wait for a blocker's thread.
     try await Task(priority: .high) { try await napWhileAllBlock() }.value
 }
 
@@ -24,7 +24,7 @@ import TestSupport
             block(at: gate)
         }
     }
-    // The main actor's, which needs nothing of the pool but to get there: the loop's thread has its own sleeps.
+    // The main actor's sleeps, which the loop's thread times itself. They need the pool only to get there.
     while begun.soFar < 2 { try await MonotonicClock().sleep(for: .milliseconds(1)) }
     let executor = QueueExecutor()
     for _ in 0..<20 {
@@ -42,7 +42,7 @@ private final class Count: Sendable {
 
 private func block(at gate: DispatchSemaphore) { gate.wait() }
 
-/// Sleeps that end at one instant, more than one thread takes at once, on both clocks and again and again.
+/// Sleeps that end at the same instant, more than one thread takes at once, on both clocks, and several times.
 @MainActor func manyAtOnce() async throws {
     for count in [2, 9, 10, 65, 200] {
         for _ in 0..<5 {
@@ -65,11 +65,11 @@ private func block(at gate: DispatchSemaphore) { gate.wait() }
     try await waitUntilNothingIsLeft()
 }
 
-/// A sleep that is over before it begins wakes none of the threads that wait for sleeps, and switches no more often than the
-/// standard library's, whose deadline may be past by the time that it looks.
+/// A sleep that is over before it begins wakes none of the threads that wait for sleeps. It switches threads no more often than
+/// a sleep of the standard library, whose deadline may be past by the time that the library looks at it.
 @MainActor func noTime() async throws {
     try await Task.detached {
-        // The waiting thread is there, and would be woken.
+        // From now on a waiting thread exists, which could be woken.
         try await Task.sleep(for: .milliseconds(1))
         let rounds = 2000
         let wokenBefore = switches(ofThreads: "hrtimer-sleep")
@@ -81,7 +81,7 @@ private func block(at gate: DispatchSemaphore) { gate.wait() }
     }.value
 }
 
-/// How often the threads of that name have slept.
+/// Returns how often the threads of that name have slept.
 private func switches(ofThreads name: String) -> Int {
     var sum = 0
     for thread in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? [] {
@@ -96,8 +96,8 @@ private func switches(ofThreads name: String) -> Int {
     return sum
 }
 
-/// On a thread of ours a sleep for no time lets others run there, as everywhere: a task that waits so for another one of the
-/// same thread does not keep it from coming.
+/// On a thread of ours a sleep of no length lets other tasks run there, as on any thread. So a task can wait this way for
+/// another task of the same thread.
 @MainActor func noTimeHere() async throws {
     let set = Count()
     Task { @MainActor in set.add() }

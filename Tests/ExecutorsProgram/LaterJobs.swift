@@ -2,7 +2,7 @@
 @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
 import HRTimer
 
-/// What others give the default executor for later, by whatever clock, it runs when that clock is there, never before.
+/// The default executor runs a job for a later instant of any clock once that clock has come there, never before.
 @MainActor func delaysJobs() async throws {
     try await delaysJobs(by: HalfSpeedClock())
     try await delaysJobs(by: MonotonicClock())
@@ -21,7 +21,7 @@ private func delaysJobs<C: Clock<Duration>>(by clock: C) async throws {
             pool.enqueue(job, at: instant, tolerance: Duration?.none, clock: clock)
         }
         let reading: @Sendable () async -> C.Instant = { await Task(executorPreference: executor) { clock.now }.value }
-        // From a thread of ours it is that one's timer.
+        // A job from a thread of ours becomes a timer of that thread.
         let now =
             if isOnExecutor {
                 await Task(executorPreference: try TimerExecutor()) { await reading() }.value
@@ -32,7 +32,7 @@ private func delaysJobs<C: Clock<Duration>>(by clock: C) async throws {
     }
 }
 
-/// Whose jobs somebody else is given.
+/// An executor that gives its jobs to somebody else.
 private final class LateExecutor: TaskExecutor {
     private let take: @Sendable (consuming ExecutorJob) -> Void
 
@@ -41,7 +41,7 @@ private final class LateExecutor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) { take(job) }
 }
 
-/// Reads half of what has passed since it was made: half of a wait is always left.
+/// A clock that runs at half speed since it was made: half of a wait is always left.
 private struct HalfSpeedClock: Clock {
     typealias Instant = ContinuousClock.Instant
     private let start = ContinuousClock.now

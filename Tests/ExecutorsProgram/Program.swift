@@ -5,8 +5,8 @@ import Glibc
 import HRTimer
 import HRTimerExecutors
 
-/// A process whose executors are ours: one scenario a run, named on the command line, in the precision named after it. Prints
-/// what went wrong, and "done" at its end.
+/// A process whose executors are ours. Runs one scenario, named on the command line, in the precision that is named after it.
+/// Prints what went wrong, and "done" at its end.
 @main
 struct Program {
     static func main() throws {
@@ -49,7 +49,7 @@ struct Program {
         }
     }
 
-    /// Inside of a task, which runs on the standard library's executors: must end the process.
+    /// Installs in a task, which runs on the standard library's executors already. Must end the process.
     private static func installLate() {
         Task { installFromTask() }
         sleep(10)
@@ -57,7 +57,7 @@ struct Program {
 
     private static func installFromTask() { TimerExecutors.install() }
 
-    /// Must end the process as well.
+    /// Installs on a thread other than the main one. Must end the process as well.
     private static func installElsewhere() {
         let thread = try? startThread { TimerExecutors.install() }
         if let thread { pthread_join(thread, nil) }
@@ -71,7 +71,7 @@ struct Program {
         expect(ContinuousClock.now >= deadline, "early")
     }
 
-    /// Under XCTest, and in programs of Foundation's, nobody runs `TimerLoop.main`.
+    /// Runs Foundation's main loop: under XCTest, and in programs that run this loop, nobody runs `TimerLoop.main`.
     private static func underFoundationsLoop(_ precision: TimerPrecision) {
         TimerExecutors.install(precision: precision)
         Task { @MainActor in await exitWhenAllHasCome() }
@@ -79,7 +79,7 @@ struct Program {
         print("nothing came in Foundation's loop")
     }
 
-    /// The main queue leaves the main thread, and with it the main actor.
+    /// Calls dispatchMain(): the main queue leaves the main thread, and the main actor leaves with it.
     private static func underDispatchMain(_ precision: TimerPrecision) {
         TimerExecutors.install(precision: precision)
         Task { @MainActor in await exitWhenAllHasCome() }
@@ -90,7 +90,7 @@ struct Program {
         dispatchMain()
     }
 
-    /// Jobs, timers of the loop, blocks of the main queue, sleeps of each clock: each as often as it should.
+    /// Waits for jobs, loop timers, main-queue blocks and sleeps of each clock, each as often as it should come. Then exits.
     @MainActor private static func exitWhenAllHasCome() async {
         for _ in 0..<20 {
             let deadline = ContinuousClock.now + .milliseconds(1)
@@ -114,7 +114,7 @@ struct Program {
         exit(0)
     }
 
-    /// The main thread's loop has nothing to do until a sleep is over, and runs on; after `stop()` it does not.
+    /// The main thread's loop has nothing to do until a sleep is over, and still runs on. After `stop()` it returns.
     private static func stayAlive(_ precision: TimerPrecision) {
         TimerExecutors.install(precision: precision)
         expect(TimerLoop.main.isKeptAlive, "the main thread's loop is not kept alive")
@@ -137,5 +137,5 @@ func expect(_ isTrue: Bool, _ what: @autoclosure () -> String, line: Int = #line
     if !isTrue { print("line \(line): \(what())") }
 }
 
-/// The kernel's number of the calling thread.
+/// Returns the kernel's number of the calling thread.
 func here() -> Int32 { hrt_thread_id() }

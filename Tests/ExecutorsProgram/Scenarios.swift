@@ -56,12 +56,12 @@ let scenarios: [String: @MainActor @Sendable () async throws -> Void] = [
     try await waitUntilNothingIsLeft()
 }
 
-/// Until no sleep is left.
+/// Waits until no sleep is left.
 func waitUntilNothingIsLeft() async throws {
     while TimerExecutors.pendingSleeps > 0 { await Task.yield() }
 }
 
-/// Wherever the sleeping task belongs: to actors, to the main one, to another package's executor, to a group's parent.
+/// No sleep is early, whether its task belongs to an actor, the main actor, another package's executor or a parent task.
 @MainActor private func neverEarlyAnywhere() async throws {
     let nappers = (0..<4).map { _ in Napper() }
     let executor = QueueExecutor()
@@ -79,7 +79,7 @@ func waitUntilNothingIsLeft() async throws {
         }
     }
     for task in tasks { try await task.value }
-    // One after the other too, when nothing else makes the pool late.
+    // Also one after the other, when nothing else makes the pool late.
     for number in 0..<40 {
         try await nappers[0].nap(.microseconds(300))
         try await nap(.microseconds(300))
@@ -108,7 +108,7 @@ private actor Napper {
     }
 }
 
-/// Such as another package may have.
+/// An executor as another package may have one.
 final class QueueExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "other")
 
@@ -118,7 +118,7 @@ final class QueueExecutor: TaskExecutor {
     }
 }
 
-/// Each way to say how long, and lengths that are none.
+/// Every form of a sleep, and lengths that are zero, negative or endless.
 @MainActor private func everyForm() async throws {
     let start = ContinuousClock.now
     try await Task.sleep(nanoseconds: 1_000_000)
@@ -133,7 +133,7 @@ final class QueueExecutor: TaskExecutor {
     try await Task.sleep(for: .zero)
     try await Task.sleep(for: .seconds(-5))
     try await Task.sleep(for: .milliseconds(1), tolerance: .seconds(-1))
-    // For ever, and for longer than a number of ns can say: only cancelling ends them.
+    // For ever, and for longer than a number of ns can say: only a cancellation ends them.
     let endless: [@Sendable () async throws -> Void] = [
         { try await Task.sleep(nanoseconds: .max) },
         { try await Task.sleep(for: .seconds(Int64.max / 4)) },
@@ -148,7 +148,7 @@ final class QueueExecutor: TaskExecutor {
     }
 }
 
-/// On the main actor, where nothing comes between: they wake in the order of their deadlines.
+/// On the main actor, where nothing comes between, sleeps end in the order of their deadlines.
 @MainActor private func keepsOrder() async throws {
     let order = Locked<[Int]>([])
     let start = ContinuousClock.now + .milliseconds(10)
@@ -166,7 +166,7 @@ final class QueueExecutor: TaskExecutor {
     expect(woken.count == 12 && exchanged <= 2, "woke in the order \(woken)")
 }
 
-/// A cancelled sleep ends at once with an error, and its rest is gone with its deadline.
+/// A cancelled sleep ends at once with an error. Its entry goes at its deadline.
 @MainActor private func cancels() async throws {
     let tasks = (0..<1000).map { _ in Task { try await Task.sleep(for: .seconds(3600)) } }
     while TimerExecutors.pendingSleeps < 1000 { await Task.yield() }
@@ -176,7 +176,7 @@ final class QueueExecutor: TaskExecutor {
         expect((try? result.get()) == nil, "a cancelled sleep did not throw")
     }
     expect(TimerExecutors.pendingSleeps >= 1000, "the rests of cancelled sleeps are not counted")
-    // Cancelled in the midst of their fires.
+    // Sleeps that are cancelled while they fire.
     for _ in 0..<500 {
         let near = ContinuousClock.now + .microseconds(200)
         let task = Task { try await Task.sleep(until: near, clock: .continuous) }
@@ -188,13 +188,13 @@ final class QueueExecutor: TaskExecutor {
     before.cancel()
     let result = await before.result
     expect((try? result.get()) == nil, "cancelled before it slept, and did not throw")
-    // What is left of the ones that slept goes at its deadline; but for the first, and perhaps the last, which were an hour
-    // away.
+    // The entries of these sleeps go at their deadlines, except for those of the first thousand and perhaps of the last one,
+    // which are an hour away.
     while TimerExecutors.pendingSleeps > 1001 { await Task.yield() }
 }
 
-/// 10^5 at once on each clock, and a third of them cancelled. Not in groups, which look through all children for each that
-/// ends.
+/// 10^5 sleeps at once on each clock; a third of those on the continuous clock are cancelled. Not in groups, which look through
+/// all children for each one that ends.
 @MainActor private func sleepsByTheThousand() async throws {
     let count = isSanitized ? 10_000 : 100_000
     let continuous = (0..<count).map { number in
@@ -221,7 +221,7 @@ final class QueueExecutor: TaskExecutor {
     try await waitUntilNothingIsLeft()
 }
 
-/// The main actor is the main thread, before and after each kind of pause, and so are the handlers of its loop.
+/// The main actor runs on the main thread, before and after each kind of pause, and so do the handlers of its loop.
 @MainActor private func mainThread() async throws {
     expect(here() == getpid(), "the main actor is elsewhere")
     try await Task.sleep(for: .milliseconds(1))
@@ -247,7 +247,7 @@ final class QueueExecutor: TaskExecutor {
     expect(here() == getpid(), "elsewhere after a stop")
 }
 
-/// The standard library's sleep of a task on an engine's or a loop's thread stays there, also when the thread ends.
+/// A task on an engine's or a loop's thread stays there in the standard library's sleeps, which end even if the thread does.
 @MainActor private func timerExecutor() async throws {
     let engine = try TimerEngine()
     let thread = try TimerLoop.thread()
@@ -264,7 +264,7 @@ final class QueueExecutor: TaskExecutor {
             }
         }.value
     }
-    // Not all: a thread that stood still before a sleep finds its deadline past.
+    // Not all of them: a thread that stood still before a sleep finds its deadline past.
     expect(engine.statistics.fires >= 20, "the engine fired \(engine.statistics.fires) times")
     let deadline = ContinuousClock.now + .milliseconds(50)
     let tasks = executors.map { executor in
@@ -283,7 +283,7 @@ private func endThreads(_ engine: TimerEngine, _ thread: LoopThread) {
     thread.shutdown()
 }
 
-/// A task that sleeps goes on on the thread that waited for it.
+/// After its sleep a task goes on on the thread that waited for it.
 @MainActor private func oneThread() async throws {
     let times = try await Task.detached {
         var times = 0
@@ -293,11 +293,11 @@ private func endThreads(_ engine: TimerEngine, _ thread: LoopThread) {
         }
         return times
     }.value
-    // A busy machine may leave that thread without the next one to wait, and the task goes to the pool for once.
+    // A busy machine may have no other thread that could wait next. Then the task goes to the pool, for this once.
     expect(times >= 20, "went on on the waiting thread \(times) times of 200")
 }
 
-/// As the kernel has it.
+/// Returns the calling thread's name, as the kernel has it.
 private func threadName() -> String {
     let file = open("/proc/thread-self/comm", O_RDONLY)
     defer { close(file) }
@@ -306,7 +306,7 @@ private func threadName() -> String {
     return String(decoding: name.prefix(max(0, count - 1)), as: UTF8.self)
 }
 
-/// Where sleeps coalesce, those that may be late end together, in the wake-up of the first that may not be later.
+/// With coalescing, sleeps that may be late end together, in the wake-up of the first one that may not be later.
 @MainActor private func sharesWakes() async throws {
     let start = ContinuousClock.now + .milliseconds(20)
     let last = start + .milliseconds(40)
@@ -324,12 +324,12 @@ private func threadName() -> String {
         for try await end in group { ends.append(end) }
         return ends
     }
-    // Some end in an earlier wake-up of the pool; without coalescing it is a handful.
+    // Some end in an earlier wake-up of the pool. Without coalescing only a handful end together.
     let together = ends.count { $0 >= last }
     expect(together >= 20, "\(together) of 40 sleeps shared a wake-up")
 }
 
-/// Where they do not coalesce a tolerance makes no sleep longer.
+/// Without coalescing a tolerance makes no sleep longer.
 @MainActor private func heedsNoTolerance() async throws {
     let start = ContinuousClock.now
     for _ in 0..<3 { try await Task.sleep(for: .milliseconds(1), tolerance: .seconds(5)) }
@@ -338,7 +338,7 @@ private func threadName() -> String {
     expect(took < .seconds(4), "four sleeps of a millisecond took \(took)")
 }
 
-/// A tolerance below zero is none: nobody is awake until the deadline.
+/// A negative tolerance counts as none: no thread is awake until the deadline.
 @MainActor private func negativeTolerance() async throws {
     let took = try await Task.detached {
         let before = processorTime()
@@ -354,21 +354,21 @@ private func processorTime() -> Duration {
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }
 
-/// Off the main actor, and saying that it is there: must end the process.
+/// Claims to be on the main actor while off it. Must end the process.
 @MainActor private func notIsolated() async throws {
     await Task.detached { pretendToBeMain() }.value
 }
 
 private func pretendToBeMain() { MainActor.preconditionIsolated() }
 
-/// As an async main has it: what it waits for is not raised.
+/// The body has the priority of an async main: what it waits for is not raised.
 @MainActor private func medium() async throws {
     expect(Task.currentPriority == .medium, "the body's priority is \(Task.currentPriority)")
     let child = await Task.detached { Task.currentPriority }.value
     expect(child == .medium, "a detached task's priority is \(child)")
 }
 
-/// The pool is libdispatch's: tasks run beside each other, and those that only yield keep no sleep from its end.
+/// The pool is libdispatch's: tasks run beside each other, and tasks that only yield keep no sleep from ending.
 @MainActor private func yields() async throws {
     let busy = (0..<8).map { _ in Task.detached { while !Task.isCancelled { await Task.yield() } } }
     for _ in 0..<20 { try await Task.sleep(for: .milliseconds(1)) }

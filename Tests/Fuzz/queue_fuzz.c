@@ -1,5 +1,5 @@
-// The fuzzer's bytes are a script: an operation, the timer it is for, and eight bytes of value,
-// over and over.
+// The fuzzer's bytes are a script of steps: one byte for the operation, one for its timer, and
+// eight for a value.
 #include <string.h>
 
 #include "queue_model.h"

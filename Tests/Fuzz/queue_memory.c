@@ -1,5 +1,6 @@
-// A million timers of each kind armed and removed: what the process has resident afterwards, within
-// 10 % of the start. A program of its own, so that nothing else allocates meanwhile.
+// Arms and removes a million timers of each kind. The process's resident memory afterwards must
+// be at most 10 % above that at the start. A program of its own, so that nothing else allocates
+// meanwhile.
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static void require(bool holds, const char *sentence) {
     abort();
 }
 
-// proc(5), statm
+// See statm in proc(5).
 static long resident_kib(void) {
     long size = 0, resident = 0;
     FILE *file = fopen("/proc/self/statm", "r");
@@ -43,7 +44,7 @@ static void arm(hrt_queue *queue, int kind, int number) {
 
 int main(void) {
     for (int number = 0; number < TIMERS; number++)
-        tokens[number].slot = 1;  // all of it is there at the start
+        tokens[number].slot = 1;  // makes the array resident at the start
     hrt_queue *queue;
     require(hrt_queue_create(&queue) == 0, "a queue can be made");
     hrt_queue_take_due(queue, 0, NULL, 0);

@@ -18,7 +18,7 @@ struct queue_model {
     int64_t now_ns;
     struct sorted sorted;
     hrt_token stale[STALE];
-    uint64_t crowd_end;  // until this step nearly all deadlines lie in one bucket of the wheel
+    uint64_t crowd_end;  // until this step nearly all new deadlines lie in one bucket of the wheel
     int64_t crowd_ns;
     unsigned crowd_bits;
     uint64_t steps;
@@ -51,8 +51,8 @@ static int64_t deadline_of_armed(const struct sorted *sorted, uint64_t number) {
     return sorted->timers[sorted->armed[number % sorted->armed_count]].deadline_ns;
 }
 
-// What timers are set to: soon, later, much later, the same instant as another, long past, and the
-// ends of the line.
+// Returns a deadline: soon, later, much later, equal to that of another timer, past, or at an end
+// of time.
 static int64_t deadline_from(const struct queue_model *model, uint64_t value) {
     uint64_t amount = value >> 8;
     if (model->steps < model->crowd_end && value % 16 < 15) {
@@ -80,7 +80,7 @@ static int64_t deadline_from(const struct queue_model *model, uint64_t value) {
     }
 }
 
-// Returns how many were taken.
+// Takes one batch and compares it. Returns how many timers were taken.
 static size_t take_once(struct queue_model *model, size_t capacity, hrt_due *batch,
                         size_t *subjects) {
     size_t taken = hrt_queue_take_due(model->queue, model->now_ns, batch, capacity);
@@ -160,8 +160,8 @@ static void normalize(struct queue_model *model, uint64_t value) {
     require_exact(model);
 }
 
-// Sleeps until the next wake-up, as a thread would, and takes what is due then: something always
-// is.
+// Sleeps until the next wake-up, as a thread would, and takes the timers due then: there is always
+// one.
 static void sleep_once(struct queue_model *model) {
     while (hrt_queue_normalize(model->queue)) continue;
     require_exact(model);
@@ -173,7 +173,7 @@ static void sleep_once(struct queue_model *model) {
     require(model, model->fired > fired, "no wake-up is in vain");
 }
 
-// Sleep until next, and look: if nothing was due, the answer must have become better.
+// Sleeps until hrt_queue_next_ns and takes what is due. If that is nothing, the bound must rise.
 static void look_once(struct queue_model *model) {
     int64_t next_ns = hrt_queue_next_ns(model->queue);
     if (next_ns == HRT_NEVER || next_ns < model->now_ns) return;
@@ -219,7 +219,7 @@ static void use_stale(struct queue_model *model, uint64_t value) {
             "a stale token has no deadline");
 }
 
-// Without tolerance by the short way, or by that of timers with tolerance, which may be negative.
+// Arms by hrt_queue_arm_slot, or by hrt_queue_arm_slot_tolerant: a tolerance may be negative.
 static void arm(struct queue_model *model, size_t subject, uint64_t value, int64_t tolerance_ns) {
     int64_t deadline_ns = deadline_from(model, value);
     hrt_token token = model->sorted.timers[subject].token;
@@ -262,14 +262,14 @@ static void move_time(struct queue_model *model, uint64_t value, size_t capacity
         case 12: sleep_once(model); return;
         default: model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 1000000)); break;
     }
-    // What is due may wait while other timers are armed, moved and removed.
+    // Due timers may wait while other timers are armed, moved and removed.
     if (capacity == 0)
         take_some(model, amount % BATCH);
     else
         take_all(model, capacity);
 }
 
-// In the next steps timers crowd in one bucket of a level, a few buckets ahead.
+// In the next steps nearly all timers are armed for one bucket of a level, a few buckets ahead.
 static void begin_crowd(struct queue_model *model, uint64_t value) {
     model->crowd_bits = 16 + value % 4 * 10;
     int64_t ahead_ns = (int64_t)(1 + value / 4 % 8) << model->crowd_bits;
@@ -324,9 +324,9 @@ static void on_timer(struct queue_model *model, uint8_t operation, size_t subjec
 void queue_model_step(struct queue_model *model, uint8_t operation, uint64_t subject,
                       uint64_t value) {
     model->steps++;
-    // A hint: allowed at any time, whatever has become of the timers that it went by.
+    // A hint, which is allowed at any time, whatever has happened to the timers it refers to.
     hrt_queue_fetch_next(model->queue);
-    // The number of timers in play goes up and down with the subjects' range.
+    // The number of timers in use goes up and down with the range of the subjects.
     size_t range = operation & 0x80 ? TIMERS : 8;
     switch (operation % 16) {
         case 0:
@@ -354,7 +354,7 @@ void queue_model_step(struct queue_model *model, uint8_t operation, uint64_t sub
     }
 }
 
-// The queue checks by itself that it counts those that are armed (ctest_queue_check).
+// ctest_queue_check verifies the queue's count of armed timers.
 static void require_same_armed(const struct queue_model *model) {
     for (size_t subject = 0; subject < TIMERS; subject++) {
         const struct timer *timer = &model->sorted.timers[subject];

@@ -1,5 +1,5 @@
-// Random operations on a timer queue against a sorted array: queue_random [operations [seed]].
-// Prints the seed.
+// Compares random operations on a timer queue with a sorted array. Usage: queue_random [operations
+// [seed]]. Prints the seed.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

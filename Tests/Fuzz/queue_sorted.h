@@ -7,7 +7,7 @@
 
 #include "hrt_queue.h"
 
-// What a timer queue should be: timers, and those of them that are armed in order.
+// The model of a timer queue: timers, and an array of the armed ones in order.
 enum { TIMERS = 192 };
 
 struct timer {
@@ -33,7 +33,7 @@ int64_t clamped_sum(int64_t a, int64_t b);
 void sorted_arm(struct sorted *sorted, size_t subject, int64_t deadline_ns, int64_t tolerance_ns);
 void sorted_disarm(struct sorted *sorted, size_t subject);
 
-// HRT_NEVER if there is none.
+// Return HRT_NEVER if there is none.
 int64_t sorted_next_ns(const struct sorted *sorted);
 int64_t sorted_next_wake_ns(const struct sorted *sorted);
 int64_t sorted_next_precise_ns(const struct sorted *sorted);

@@ -4,19 +4,19 @@ import HRTimerCalendar
 
 let berlin = TimeZone(identifier: "Europe/Berlin")!
 
-/// Of Berlin.
+/// The Gregorian calendar in Berlin's time zone.
 let calendar: Calendar = {
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = berlin
     return calendar
 }()
 
-/// A time of day in Berlin, the first one where it comes twice.
+/// Returns a time of day in Berlin: the first of the two where it comes twice.
 func date(_ year: Int, _ month: Int, _ day: Int, _ hour: Int = 0, _ minute: Int = 0) -> Date {
     calendar.date(from: DateComponents(year: year, month: month, day: day, hour: hour, minute: minute))!
 }
 
-/// As a clock on the wall shows it, with its difference from UTC in hours.
+/// Returns the date as a wall clock in Berlin shows it, with its difference from UTC in hours.
 func shown(_ date: Date?) -> String {
     guard let date else { return "never" }
     let parts = calendar.dateComponents([.month, .day, .hour, .minute, .second], from: date)
@@ -29,7 +29,7 @@ func shown(_ date: Date?) -> String {
 func shown(_ instant: WallInstant) -> String { shown(Date(instant)) }
 
 extension CalendarSchedule {
-    /// The dates after another one.
+    /// Returns up to `count` dates of the schedule after `date`.
     func dates(after date: Date, _ count: Int) -> [Date] {
         var dates: [Date] = []
         var last = date

@@ -11,7 +11,7 @@ struct CalendarScheduleTests {
 
     private let night = DateComponents(hour: 2, minute: 30)
 
-    @Test("Every day at 20:00 is that hour of a time zone, in summer and in winter")
+    @Test("Every day at 20:00 is 20:00 in the given time zone, in summer and in winter")
     func daily() throws {
         let evening = try CalendarSchedule(matching: DateComponents(hour: 20), in: berlin)
         let days = evening.dates(after: date(2026, 10, 23, 12), 4)
@@ -23,7 +23,7 @@ struct CalendarScheduleTests {
         #expect(days[2].timeIntervalSince(days[1]) == 25 * 3600)
     }
 
-    @Test("A date is after the one that is given, however little that is before it")
+    @Test("The next date is strictly later than the given one, even if only by a microsecond")
     func after() throws {
         let evening = try CalendarSchedule(matching: DateComponents(hour: 20), in: berlin)
         let date = date(2026, 7, 1, 20)
@@ -32,7 +32,7 @@ struct CalendarScheduleTests {
         #expect(evening.date(after: date + 0.000_001) == date + 86_400)
     }
 
-    @Test("A missing time of day is taken by the policy")
+    @Test("A time of day that a day lacks is replaced as the matching policy says")
     func missing() throws {
         let before = date(2026, 3, 28, 12)
         let first: [(Policy, String)] = [
@@ -49,7 +49,7 @@ struct CalendarScheduleTests {
         #expect(shown(standard.date(after: before)) == "03-29 03:30:00 +2")
     }
 
-    @Test("A time of day that comes twice is one date, the first or the last")
+    @Test("A time of day that comes twice in a night is one date, the first or the last")
     func twice() throws {
         let before = date(2026, 10, 24, 12)
         let first = try CalendarSchedule(matching: night, in: berlin)
@@ -58,7 +58,7 @@ struct CalendarScheduleTests {
         #expect(last.dates(after: before, 2).map(shown) == ["10-25 02:30:00 +1", "10-26 02:30:00 +1"])
     }
 
-    @Test("Asked between the two, the first one has been, and the last one is to come")
+    @Test("Between the two occurrences of a repeated time, the first is past and the last is still to come")
     func between() throws {
         let between = date(2026, 10, 25, 2, 30) + 1800
         let first = try CalendarSchedule(matching: night, in: berlin)
@@ -67,7 +67,7 @@ struct CalendarScheduleTests {
         #expect(shown(last.date(after: between)) == "10-25 02:30:00 +1")
     }
 
-    @Test("A rule asked between the two has the first one behind it, too")
+    @Test("A rule that is asked between the two occurrences also counts the first as past")
     func ruleBetween() throws {
         let rule = Calendar.RecurrenceRule.daily(calendar: calendar, hours: [2], minutes: [30], seconds: [0])
         let schedule = try CalendarSchedule(rule, from: date(2026, 1, 1))
@@ -75,7 +75,7 @@ struct CalendarScheduleTests {
         #expect(shown(schedule.date(after: date(2026, 3, 28, 12))) == "03-29 03:30:00 +2")
     }
 
-    @Test("What names no hour goes by the hours that pass")
+    @Test("Components without an hour match in every hour that elapses, across clock changes")
     func hourly() throws {
         let half = try CalendarSchedule(matching: DateComponents(minute: 30), in: berlin)
         let autumn = ["10-25 01:30:00 +2", "10-25 02:30:00 +2", "10-25 02:30:00 +1", "10-25 03:30:00 +1"]
@@ -84,7 +84,7 @@ struct CalendarScheduleTests {
         #expect(half.dates(after: date(2026, 3, 29, 1), 3).map(shown) == spring)
     }
 
-    @Test("A rule has its intervals and its end counted from its start")
+    @Test("A rule counts its intervals and its end from its start")
     func rule() throws {
         var rule = Calendar.RecurrenceRule(calendar: calendar, frequency: .weekly, interval: 2)
         rule.weekdays = [.every(.friday)]
@@ -99,21 +99,21 @@ struct CalendarScheduleTests {
         #expect(schedule.date(after: date(2026, 5, 30)) == nil)
     }
 
-    @Test("Two times of day that fall together on one day are one date")
+    @Test("Two times of day that coincide on one day are one date")
     func together() throws {
         let rule = Calendar.RecurrenceRule.daily(calendar: calendar, hours: [2, 3], minutes: [30], seconds: [0])
         let dates = try CalendarSchedule(rule, from: date(2026, 3, 1)).dates(after: date(2026, 3, 29), 3)
         #expect(dates.map(shown) == ["03-29 03:30:00 +2", "03-30 02:30:00 +2", "03-30 03:30:00 +2"])
     }
 
-    @Test("A date of one year is waited for, and has none after it")
+    @Test("A schedule for one date of one year has that date, and none after it")
     func once() throws {
         let components = DateComponents(year: 2028, month: 2, day: 29, hour: 6)
         let schedule = try CalendarSchedule(matching: components, in: berlin)
         #expect(schedule.dates(after: date(2026, 1, 1), 2).map(shown) == ["02-29 06:00:00 +1"])
     }
 
-    @Test("A day that not every month has is waited for, and a missing time of day near midnight is not lost")
+    @Test("A day that only some months have comes in those months, and a missing time near midnight is not lost")
     func days() throws {
         let last = try CalendarSchedule(matching: DateComponents(day: 31, hour: 6), in: berlin)
         let days = ["01-31 06:00:00 +1", "03-31 06:00:00 +2", "05-31 06:00:00 +2"]
@@ -131,7 +131,7 @@ struct CalendarScheduleTests {
         }
     }
 
-    @Test("A calendar and a time zone in the components count before the other one")
+    @Test("A calendar and a time zone in the components take precedence over those of the argument")
     func ownZone() throws {
         var components = DateComponents(hour: 20)
         components.timeZone = TimeZone(identifier: "America/New_York")
@@ -148,7 +148,7 @@ struct CalendarScheduleTests {
         }
     }
 
-    @Test("What never comes is refused, with its name and what is taken")
+    @Test("Components that never match are refused, with the component's name and the accepted values")
     func refused() {
         #expect(
             error { () throws(CalendarSchedule.Invalid) in try .init(matching: DateComponents(hour: 24), in: berlin) }
@@ -183,7 +183,7 @@ struct CalendarScheduleTests {
         )
     }
 
-    @Test("A date that is a wall instant is not before it, and the other way round at most 0.1 µs off")
+    @Test("A wall instant made from a date is not before the date, and less than 1 µs after it")
     func instants() {
         var random = SeededRandom.fromEnvironment()
         for _ in 0..<10_000 {
@@ -199,8 +199,8 @@ struct CalendarScheduleTests {
     }
 }
 
-/// Against looking at every minute around the changes of clocks in several zones.
-@Suite("A calendar's schedule against a minute by minute model", .timeLimit(.minutes(15)))
+/// Compares schedules with a model that looks at every minute around the clock changes of several time zones.
+@Suite("A calendar's schedule, compared with a minute-by-minute model", .timeLimit(.minutes(15)))
 struct CalendarScheduleModelTests {
     private static let zones = [
         "Europe/Berlin", "America/New_York", "America/Havana", "America/Sao_Paulo", "Asia/Beirut", "Australia/Sydney",
@@ -212,7 +212,7 @@ struct CalendarScheduleModelTests {
         .nextTime, .nextTimePreservingSmallerComponents, .previousTimePreservingSmallerComponents, .strict,
     ]
 
-    /// The dates in those days, each a whole minute.
+    /// Returns the model's dates in a range of minutes since 1970. Each date is a whole minute.
     private func model(
         _ zone: TimeZone,
         _ hour: Int,
@@ -234,7 +234,7 @@ struct CalendarScheduleModelTests {
             if let found = isLast ? equal.last : equal.first { return found.date }
             guard let next = readings.firstIndex(where: { $0.reading > wanted }) else { return nil }
             let before = next == 0 ? -1 : readings[next - 1].reading
-            // The first minute after the gap, and how far into that the time of day is.
+            // The first minute after the gap, and how far into the gap the time of day is.
             let (date, into) = (readings[next].date, wanted - before - 1)
             switch policy {
             case .nextTime: return date
@@ -246,7 +246,7 @@ struct CalendarScheduleModelTests {
         }
     }
 
-    @Test("gives the same next date from any instant near a change")
+    @Test("gives the same next date from any instant near a clock change")
     func random() throws {
         var random = SeededRandom.fromEnvironment()
         for _ in 0..<300 {

@@ -14,7 +14,7 @@ struct CalendarTicksTests {
         try CalendarSchedule(matching: DateComponents(hour: hour, minute: 30), in: berlin)
     }
 
-    @Test("come once a night, also where there are two of that time")
+    @Test("come once a night, even if that night has the time twice")
     func nights() async throws {
         let nights = try night()
         try await withManualTime(options) { time in
@@ -29,7 +29,7 @@ struct CalendarTicksTests {
         }
     }
 
-    @Test("follow steps of the wall clock, and none comes twice")
+    @Test("follow steps of the wall clock, and no date comes twice")
     func steps() async throws {
         let nights = try night()
         try await withManualTime(options) { time in
@@ -50,7 +50,7 @@ struct CalendarTicksTests {
     }
 
     @Test(
-        "that pass while the consumer is busy are missed, by the policy",
+        "that fall due while the consumer is busy are missed, as the policy says",
         arguments: [
             (MissedTickPolicy.merge, ["10-28 12:00:00 +1 missed 2", "10-29 02:30:00 +1 missed 0"]),
             (.mergeToGrid, ["10-29 02:30:00 +1 missed 3", "10-30 02:30:00 +1 missed 0"]),
@@ -74,7 +74,7 @@ struct CalendarTicksTests {
         }
     }
 
-    @Test("end by cancel() for all consumers, with their task, with their last date, and with their engine")
+    @Test("end for all consumers on cancel(), and with their task, with their last date and with their engine")
     func ends() async throws {
         let nights = try night()
         let once = try CalendarSchedule(matching: DateComponents(year: 2026, month: 10, day: 25), in: berlin)
@@ -111,7 +111,7 @@ struct CalendarTicksTests {
             await time.advance(by: .seconds(86_400))
             let tick = await iterator.next()
             #expect(tick.map { shown($0.deadline) } == "10-25 02:30:00 +2")
-            // At noon by a clock that has gone back an hour: at eleven.
+            // A day after noon, but the clocks went back an hour in the night: it is eleven o'clock.
             #expect(tick.map { shown($0.firedAt) } == "10-25 11:00:00 +1")
         }
     }

@@ -6,7 +6,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Timers of a wall engine by the calendar, on frozen time.
+/// Timers of a wall engine by the calendar, in manual time.
 @Suite("A timer by the calendar", .timeLimit(.minutes(15)))
 struct CalendarTimerTests {
     private let time: ManualTime
@@ -28,7 +28,7 @@ struct CalendarTimerTests {
         }
     }
 
-    @Test("comes at 20:00 each day, also where a day has 23 or 25 hours, and not a nanosecond before")
+    @Test("fires at 20:00 every day, also on days of 23 or 25 hours, and not a nanosecond earlier")
     func daily() throws {
         _ = record(try evening())
         time.advance(by: .seconds(8 * 3600) - .nanoseconds(1))
@@ -43,7 +43,7 @@ struct CalendarTimerTests {
         #expect(fires.all.last?.hasSuffix("20:00:00 +1") == true)
     }
 
-    @Test("at 02:30 comes once a night through both changes of the clocks")
+    @Test("at 02:30 fires once a night through both clock changes")
     func throughBothChanges() throws {
         _ = record(try CalendarSchedule(matching: DateComponents(hour: 2, minute: 30), in: berlin))
         time.advance(by: .seconds(360 * 86_400))
@@ -53,11 +53,11 @@ struct CalendarTimerTests {
         #expect(fires.all.contains("10-25 02:30:00 +2"))
     }
 
-    @Test("whose clock is set back after its date is not called for that again")
+    @Test("does not fire for the same date again when the clock is set back after it")
     func setBack() throws {
         _ = record(try evening())
         time.advance(by: .seconds(8 * 3600))
-        // As NTP does it, and as somebody does who sets the clock by hand.
+        // A little, as NTP does, and by hours, as a person who sets the clock by hand does.
         time.setWall(to: WallInstant(date(2026, 3, 28, 20) - 0.2))
         time.advance(by: .seconds(1))
         time.setWall(to: WallInstant(date(2026, 3, 28, 12)))
@@ -67,7 +67,7 @@ struct CalendarTimerTests {
         #expect(fires.count == 2)
     }
 
-    @Test("is never called before its date, where the clock runs slow or is set back before it")
+    @Test("never fires before its date when the clock runs slow or is set back before the date")
     func setBackBefore() throws {
         _ = record(try evening())
         time.advance(by: .seconds(8 * 3600) - .milliseconds(200))
@@ -79,7 +79,7 @@ struct CalendarTimerTests {
     }
 
     @Test(
-        "whose clock is set forward counts the dates that it missed, by its policy",
+        "counts the dates that it missed when the clock is set forward, by its policy",
         arguments: [
             (MissedTickPolicy.merge, ["04-02 12:00:00 +2 missed 4", "04-02 20:00:00 +2"]),
             (.mergeToGrid, ["04-02 12:00:00 +2 missed 4", "04-02 20:00:00 +2"]),
@@ -103,7 +103,7 @@ struct CalendarTimerTests {
         #expect(engine.statistics.fires == 1)
     }
 
-    @Test("can be moved, and goes on with its dates")
+    @Test("can be moved, and then continues with its dates")
     func moved() throws {
         let token = record(try evening())
         #expect(engine.deadline(of: token) == WallInstant(date(2026, 3, 28, 20)))
@@ -115,7 +115,7 @@ struct CalendarTimerTests {
         #expect(fires.all.dropFirst(2) == ["03-30 21:00:00 +2", "03-31 20:00:00 +2"])
     }
 
-    @Test("that its handler moves has that call next, and then its dates")
+    @Test("moved in its own handler fires at the new deadline next, and then at its dates")
     func movedInside() throws {
         let (engine, fires) = (engine, fires)
         engine.schedule(by: try evening()) { [weak engine] fire in
@@ -126,7 +126,7 @@ struct CalendarTimerTests {
         #expect(fires.all == ["03-28 20:00:00 +1", "03-28 20:01:00 +1", "03-29 20:00:00 +2"])
     }
 
-    @Test("that is cancelled in its handler has had its last call, and its handler is freed")
+    @Test("cancelled in its handler does not fire again, and its handler is freed")
     func cancelledInside() throws {
         let canaries = Canaries()
         let canary = canaries.make()
@@ -145,7 +145,7 @@ struct CalendarTimerTests {
         engine.schedule(by: try evening()) { _ in withExtendedLifetime(canary) {} }
     }
 
-    @Test("is freed with its engine, and with its last date")
+    @Test("is freed with its engine, and after its last date")
     func freed() throws {
         let canaries = Canaries()
         do {
@@ -164,11 +164,11 @@ struct CalendarTimerTests {
         #expect(engine.liveTimers == 0)
         #expect(engine.deadline(of: token) == nil)
         #expect(time.nextDeadline == .distantFuture)
-        // There is no date any more.
+        // The schedule has no date any more.
         #expect(engine.deadline(of: record(two)) == nil)
     }
 
-    @Test("whose handler takes longer than to the next date has what it missed by its policy")
+    @Test("whose handler runs past the next dates treats the missed ones by its policy")
     func overrun() throws {
         let minutes = try CalendarSchedule(matching: DateComponents(second: 0), in: berlin)
         let (time, fires) = (time, fires)
@@ -182,7 +182,7 @@ struct CalendarTimerTests {
         )
     }
 
-    @Test("keeps the order of (deadline, arming) among the engine's other timers")
+    @Test("fires in the order of (deadline, arming) among the engine's other timers")
     func order() throws {
         let fires = fires
         let at = WallInstant(date(2026, 3, 28, 20))

@@ -2,9 +2,9 @@ import HRTimerCompat
 import TestTraits
 import Testing
 
-/// Core Foundation's functions, as ported code calls them.
+/// Core Foundation's functions, called the way ported code calls them.
 @Suite(.serialized, .ownThread) struct CFRunLoopTests {
-    @Test("CFRunLoopStop ends CFRunLoopRun, called by a timer and by another thread's block")
+    @Test("CFRunLoopStop ends CFRunLoopRun from a timer, and CFRunLoopRunInMode from a performed block")
     func stop() {
         let loop = CFRunLoopGetCurrent()
         let calls = Recorder<String>()
@@ -40,7 +40,7 @@ import Testing
         #expect(CFRunLoopCopyCurrentMode(loop) == nil && !CFRunLoopIsWaiting(loop))
     }
 
-    @Test("An observer made by a handler is told its activities, by bits of either type, until it is invalid")
+    @Test("An observer made with a handler sees its activities, given as bits of either type, until it is invalidated")
     func observer() {
         let loop = CFRunLoopGetCurrent()
         let told = Recorder<CFRunLoopActivity>()
@@ -63,7 +63,7 @@ import Testing
         #expect(all.activities == .all)
     }
 
-    @Test("A timer's next date is moved, and read back; nil is nothing")
+    @Test("A timer's next date can be set and read back; functions that are given nil do nothing")
     func dates() {
         let loop = CFRunLoopGetCurrent()
         let fired = Recorder<Double>()
@@ -83,7 +83,7 @@ import Testing
         #expect(!CFRunLoopTimerIsValid(nil) && !CFRunLoopContainsTimer(loop, nil, .defaultMode))
     }
 
-    @Test("CFRunLoopRunInMode returns after a source if it is asked to, and goes on if it is not")
+    @Test("CFRunLoopRunInMode returns after a source if it is asked to, and otherwise runs until its limit")
     func afterSource() {
         let loop = CFRunLoopGetCurrent()
         let trigger = LoopTrigger { _ in }

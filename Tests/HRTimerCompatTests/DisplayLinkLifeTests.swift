@@ -14,11 +14,11 @@ private final class Screen: Sendable {
     func step(_ link: CADisplayLink) {}
 }
 
-/// How long a `CADisplayLink` lives, and what it says at the edges.
+/// The lifetime of a `CADisplayLink`, and its values in edge cases.
 @Suite(.ownThread) struct DisplayLinkLifeTests {
     private let source = VsyncSource(frameRate: FrameRate(1000))
 
-    @Test("A link and its target are let go when their loop ends, with its thread", arguments: [true, false])
+    @Test("A link and its target are released when their loop ends with its thread", arguments: [true, false])
     func loopEnds(isPaused: Bool) throws {
         weak var target: Screen?
         weak var link: CADisplayLink?
@@ -33,13 +33,13 @@ private final class Screen: Sendable {
             worker.cancel()
             worker.wait()
         }
-        // The thread frees the closure that set it up a moment later.
+        // The thread releases its setup closure a moment later.
         for _ in 0..<2000 where target != nil { Thread.sleep(forTimeInterval: 0.005) }
         #expect(target == nil)
         #expect(link == nil)
     }
 
-    @Test("Added to a loop that has ended a link is not held, and may be added to another one")
+    @Test("A link added to a loop that has ended is not retained, and can be added to another loop")
     func addedTooLate() throws {
         weak var target: Screen?
         weak var link: CADisplayLink?
@@ -60,7 +60,7 @@ private final class Screen: Sendable {
         #expect(link == nil)
     }
 
-    @Test("A rate too great for an integer reads as the greatest one", arguments: [Double.infinity, 1e300, 9.3e18])
+    @Test("A rate too large for an integer reads as the largest integer", arguments: [Double.infinity, 1e300, 9.3e18])
     func hugeRate(_ rate: Double) {
         let link = CADisplayLink(target: Screen(), source: source, action: Screen.step)
         link.link.preferredFramesPerSecond = rate
@@ -71,7 +71,7 @@ private final class Screen: Sendable {
         #expect(link.preferredFramesPerSecond == 0)
     }
 
-    @Test("A method is given as an action or, as ported code has it, as a selector; the display is that of all links")
+    @Test("A method can be given as an action or, in ported code, as a selector; the display is the shared one")
     func selector() {
         let link = CADisplayLink(target: Screen(), selector: Screen.step)
         let loop = RunLoop()
@@ -80,7 +80,7 @@ private final class Screen: Sendable {
         link.invalidate()
     }
 
-    @Test("Before its first call a link tells no timestamps: they are 0, as on Apple's platforms")
+    @Test("A link's timestamps are 0 before its first call, as on Apple's platforms")
     func timestamps() {
         let loop = RunLoop()
         let link = CADisplayLink(target: Screen(), source: source, action: Screen.step)
@@ -95,7 +95,7 @@ private final class Screen: Sendable {
         #expect(link.timestamp > 0)
     }
 
-    @Test("A range without a preferred rate reads back without one; no preference is 0 as well")
+    @Test("A range without a preferred rate reads back without one, and a preferred rate of 0 means none")
     func ranges() {
         let link = CADisplayLink(target: Screen(), source: source, action: Screen.step)
         link.preferredFrameRateRange = CAFrameRateRange(minimum: 15, maximum: 30)

@@ -10,9 +10,9 @@ import class HRTimerCompat.RunLoop
 import class HRTimerCompat.Timer
 import class HRTimerCompat.VsyncSource
 
-/// A label that shows frames a second, the way they are written for QuartzCore.
+/// A label that shows frames per second, as programs for QuartzCore have it.
 private final class FPSLabel: @unchecked Sendable {
-    // Sendable: on its run loop's thread alone.
+    // Sendable: used only on its run loop's thread.
     private var link: CADisplayLink!
     private var count = 0
     private var lastTime: TimeInterval = 0
@@ -43,9 +43,9 @@ private final class FPSLabel: @unchecked Sendable {
     }
 }
 
-/// An animation of a value over a time.
+/// An animation of a value over a fixed time.
 private final class Animation: @unchecked Sendable {
-    // Sendable: on its run loop's thread alone.
+    // Sendable: used only on its run loop's thread.
     private let begin = CACurrentMediaTime()
     private let length = 0.3
     private(set) var values: [Double] = []
@@ -57,9 +57,9 @@ private final class Animation: @unchecked Sendable {
     }
 }
 
-/// A progress view that looks at its progress once a frame.
+/// A progress view that reads its progress once per frame.
 private final class ProgressHUD: @unchecked Sendable {
-    // Sendable: on its run loop's thread alone.
+    // Sendable: used only on its run loop's thread.
     let progress = Progress(totalUnitCount: 100)
     private var link: CADisplayLink?
     private(set) var drawn: [Float] = []
@@ -85,7 +85,7 @@ private final class ProgressHUD: @unchecked Sendable {
 @Suite(.ownThread) struct DisplayLinkStyleTests {
     private let source = VsyncSource(frameRate: FrameRate(60))
 
-    @Test("A label for frames a second, an animation and a progress view run as they were written")
+    @Test("A frame rate label, an animation and a progress view run as they were written for QuartzCore")
     func typical() {
         let loop = RunLoop()
         let label = FPSLabel(source: source)
@@ -101,7 +101,7 @@ private final class ProgressHUD: @unchecked Sendable {
         loop.add(work, forMode: .default)
         loop.run(until: Date(timeIntervalSinceNow: 1.5))
         label.stop()
-        // A busy machine drops frames; more than there are it cannot show.
+        // A busy machine drops frames, but it cannot show more frames than there are.
         #expect(label.texts.count == 1)
         #expect(label.text.hasSuffix(" FPS") && Int(label.text.dropLast(4)).map { (5...61).contains($0) } == true)
         #expect(animation.values.last == 1)
@@ -111,7 +111,7 @@ private final class ProgressHUD: @unchecked Sendable {
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("Wishes are spelled as in QuartzCore")
+    @Test("Frame rate preferences are spelled as in QuartzCore")
     func wishes() {
         let link = CADisplayLink(target: Animation(), source: source, action: Animation.step)
         #expect(link.preferredFrameRateRange == .default)
@@ -123,7 +123,7 @@ private final class ProgressHUD: @unchecked Sendable {
         #expect(abs(link.duration - 1.0 / 60) < 1e-8)
     }
 
-    @Test("A link that is in no loop is let go with its target; one in a loop is held until it is invalid")
+    @Test("A link in no loop is released with its target; a loop retains a link until it is removed")
     func ownership() {
         weak var target: Animation?
         weak var link: CADisplayLink?

@@ -2,11 +2,11 @@ import Foundation
 import TestTraits
 import Testing
 
-/// What apps do with timers besides starting them. This file and its twin differ in their imports alone.
+/// What apps do with timers besides starting them. This file and its twin differ only in their imports.
 @Suite(.serialized, .ownThread) private struct LivesOfAnAppTests {
-    /// The usual guard of a start button.
+    /// A stopwatch with the usual guard against being started twice.
     private final class Stopwatch: @unchecked Sendable {
-        // Sendable: one thread uses it.
+        // Sendable: only one thread uses it.
         private var timer: Timer?
         let ticks = Recorder<Int>()
 
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("Start pressed three times is one timer, and one stop ends it")
+    @Test("Pressing start three times makes one timer, and one stop ends it")
     func startOnce() {
         let stopwatch = Stopwatch()
         let start = Date()
@@ -35,7 +35,7 @@ import Testing
         #expect(stopwatch.ticks.count == count)
     }
 
-    @Test("A carousel that is put off for a drag turns no page in it, and the next one only a while after")
+    @Test("A carousel that is paused for a drag turns no page during it, and the next one only some time after")
     func carousel() {
         let tracking = RunLoop.Mode("NSEventTrackingRunLoopMode")
         let pages = Recorder<Date>()
@@ -63,7 +63,7 @@ import Testing
         #expect(pages.all.dropFirst(before).allSatisfy { $0 >= resume.addingTimeInterval(-0.000_001) })
     }
 
-    @Test("A timer of the default mode that fell due during a drag fires when it is over")
+    @Test("A timer of the default mode that falls due during a drag fires after the drag")
     func draggedOver() {
         let tracking = RunLoop.Mode("NSEventTrackingRunLoopMode")
         let fired = Recorder<Date>()
@@ -98,7 +98,7 @@ import Testing
         #expect(ends.all == [5])
     }
 
-    @Test("A loop that is blocked for several periods makes one call for them, and goes on with the grid")
+    @Test("A timer whose handler blocks for several periods does not catch up, and continues on its grid")
     func blocked() {
         let calls = Recorder<Date>()
         let timer = Timer(timeInterval: 0.02, repeats: true) { timer in
@@ -111,11 +111,11 @@ import Testing
         RunLoop.current.run(until: Date(timeIntervalSinceNow: 5))
         let all = calls.all
         #expect(all.count == 3)
-        // The first grid points after the 110 ms are at 120 and 140: none of the five missed ones was prepared.
+        // The first grid points after the 110 ms are at 120 and 140 ms: the timer made no call for any of the five missed ones.
         #expect(all.last!.timeIntervalSince(start) >= 0.14 - 0.000_001)
     }
 
-    @Test("A timer that its handler moves counts from there")
+    @Test("A timer that its handler moves fires next at the new date")
     func backsOff() {
         let calls = Recorder<Date>()
         let timer = Timer(timeInterval: 0.005, repeats: true) { timer in

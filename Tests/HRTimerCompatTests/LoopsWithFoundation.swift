@@ -2,9 +2,9 @@ import Foundation
 import TestTraits
 import Testing
 
-/// What programs ask of run loops beside running timers. This file and its twin differ in their imports alone.
+/// What programs do with run loops besides running timers. This file and its twin differ only in their imports.
 @Suite(.serialized, .ownThread) private struct RunLoopStyleTests {
-    @Test("Each thread has a loop of its own, and main is the main thread's from anywhere")
+    @Test("Each thread has its own loop, and RunLoop.main is the main thread's loop on every thread")
     func loops() {
         let seen = Recorder<Bool>()
         let current = RunLoop.current
@@ -15,7 +15,7 @@ import Testing
         #expect(current === RunLoop.current)
     }
 
-    @Test("With nothing to do a run ends at once, and says so")
+    @Test("A run with nothing to do returns false at once")
     func nothing() {
         let mode = RunLoop.Mode(rawValue: "of nothing")
         let start = Date()
@@ -24,14 +24,14 @@ import Testing
         #expect(Date().timeIntervalSince(start) < 30)
     }
 
-    @Test("Modes are equal by their names, whichever way they were made")
+    @Test("Modes are equal if their names are, however they were made")
     func modes() {
         #expect(RunLoop.Mode("a") == RunLoop.Mode(rawValue: "a"))
         #expect(RunLoop.Mode("a") != RunLoop.Mode("b"))
         #expect(Set([RunLoop.Mode.default, .common, RunLoop.Mode("kCFRunLoopDefaultMode")]).count == 2)
     }
 
-    @Test("Blocks are performed once each, in order, in the mode that they are for")
+    @Test("Blocks are performed once each, in order, in the modes that they are for")
     func perform() {
         let log = Recorder<Int>()
         let mode = RunLoop.Mode("performing")
@@ -46,7 +46,7 @@ import Testing
         timer.invalidate()
     }
 
-    @Test("A timer tells its interval, 0 if it does not repeat, and has no user information unless it is given some")
+    @Test("A timer reports its interval, 0 if it does not repeat, and user information only if it was given some")
     func properties() {
         let once = Timer(timeInterval: 5, repeats: false) { _ in }
         let often = Timer(fire: Date(timeIntervalSinceNow: 50), interval: 5, repeats: true) { _ in }

@@ -4,7 +4,7 @@ import Testing
 import enum HRTimerCompat.DispatchSource
 import class HRTimerCompat.DispatchSourceTimer
 
-/// What Dispatch still takes, in a protocol of the test's, since it is deprecated.
+/// Spellings that Dispatch still accepts. The tests call them through this protocol because they are deprecated.
 private protocol OldSource: AnyObject {
     func scheduleOneshot(deadline: DispatchTime, leeway: DispatchTimeInterval)
     func scheduleOneshot(wallDeadline: DispatchWallTime, leeway: DispatchTimeInterval)
@@ -17,7 +17,7 @@ private protocol OldSource: AnyObject {
 extension DispatchSourceTimer: OldSource {}
 
 @Suite(.timeLimit(.minutes(15))) private struct OldSpellingTests {
-    @Test("Dispatch's spellings before Swift 4 schedule, once or repeatedly, on both clocks")
+    @Test("Dispatch's spellings from before Swift 4 schedule once or repeatedly, on both clocks")
     func schedules() {
         let queue = DispatchQueue(label: "old")
         let source = DispatchSource.makeTimerSource(queue: queue)
@@ -44,7 +44,7 @@ extension DispatchSourceTimer: OldSource {}
         source.cancel()
     }
 
-    @Test("Made without a queue its handlers run on a global one; the mask tells strictness until it is cancelled")
+    @Test("A source made without a queue calls its handlers on a global one; its mask shows strictness until cancelled")
     func defaults() {
         let source: DispatchSourceTimer = DispatchSource.makeTimerSource(flags: .strict)
         let done = DispatchSemaphore(value: 0)

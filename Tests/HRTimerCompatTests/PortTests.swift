@@ -5,11 +5,11 @@ import class HRTimerCompat.Port
 import class HRTimerCompat.RunLoop
 import class HRTimerCompat.Timer
 
-/// Ports as Darwin's programs use them: to keep a run loop running. Foundation's own cannot be made on Linux.
+/// Ports as programs on Darwin use them: to keep a run loop running. Foundation's own ports cannot be made on Linux.
 @Suite struct PortTests {
     private let mode = RunLoop.Mode("ports")
 
-    @Test("A loop with a port runs until its limit with nothing else to do, and ends when the port is taken out")
+    @Test("A loop with nothing but a port runs until its limit, and ends once the port is removed")
     func keepsRunning() {
         let loop = RunLoop()
         let port = Port()
@@ -23,7 +23,7 @@ import class HRTimerCompat.Timer
         #expect(!loop.run(mode: .default, before: Date(timeIntervalSinceNow: 30)))
     }
 
-    @Test("A port that is invalidated ends the wait in every loop, from any thread, and keeps no loop running any more")
+    @Test("Invalidating a port on any thread ends the wait in every loop, and the port keeps no loop running any more")
     func invalidate() {
         let loop = RunLoop()
         let port = Port()
@@ -35,7 +35,7 @@ import class HRTimerCompat.Timer
         #expect(loop.run() == .finished)
     }
 
-    @Test("The loop holds the port, and nobody else")
+    @Test("Only its loop retains a port")
     func lifetime() {
         let loop = RunLoop()
         weak var port: Port?

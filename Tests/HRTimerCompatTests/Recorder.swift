@@ -1,8 +1,8 @@
 import Foundation
 
-/// What handlers saw, in order.
+/// The values that handlers recorded, in order.
 final class Recorder<Element: Sendable>: @unchecked Sendable {
-    // Sendable: the elements are touched with the lock held alone.
+    // Sendable: the elements are used only with the lock held.
     private let lock = NSLock()
     private var elements: [Element] = []
 

@@ -4,9 +4,9 @@ import Testing
 import class HRTimerCompat.RunLoop
 import class HRTimerCompat.Timer
 
-/// What a file ported by scoped imports looks like: Foundation's names, our types.
+/// An example of a file ported by scoped imports: it has Foundation's names and this library's types.
 @Suite struct ScopedImportTests {
-    @Test("In this file Timer and RunLoop are ours, though Foundation is imported whole")
+    @Test("Timer and RunLoop in this file are ours, although it imports all of Foundation")
     func names() {
         #expect(ObjectIdentifier(Timer.self) != ObjectIdentifier(Foundation.Timer.self))
         #expect(ObjectIdentifier(RunLoop.self) != ObjectIdentifier(Foundation.RunLoop.self))
@@ -21,7 +21,7 @@ import class HRTimerCompat.Timer
         #expect(!timer.isValid)
     }
 
-    @Test("acceptInput runs the loop once, as run(mode:before:) does, and not at all with nothing to do")
+    @Test("acceptInput runs the loop once, as run(mode:before:) does, and not at all if there is nothing to do")
     func acceptInput() {
         let loop = RunLoop()
         let timer = Timer(timeInterval: 0.001, repeats: false) { _ in }

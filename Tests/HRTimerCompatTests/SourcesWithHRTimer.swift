@@ -6,11 +6,11 @@ import enum HRTimerCompat.DispatchSource
 import class HRTimerCompat.DispatchSourceTimer
 import class HRTimerCompat.TimerSource
 
-/// Uses timer sources as a program written for GCD does. This file and its twin differ in their imports alone.
+/// Uses timer sources as a program written for GCD does. This file and its twin differ only in their imports.
 @Suite(.serialized, .ownThread) private struct DispatchStyleTests {
     private let queue = DispatchQueue(label: "sources")
 
-    @Test("A repeating source counts, ends itself, and calls its cancel handler")
+    @Test("A repeating source counts, cancels itself, and calls its cancel handler")
     func poller() {
         let log = Recorder<String>()
         let done = DispatchSemaphore(value: 0)
@@ -30,7 +30,7 @@ import class HRTimerCompat.TimerSource
         #expect(timer.isCancelled)
     }
 
-    @Test("A countdown by seconds in a double; registered before its first event")
+    @Test("A countdown takes its interval as a Double in seconds, and is registered before its first event")
     func countdown() {
         let log = Recorder<String>()
         let done = DispatchSemaphore(value: 0)
@@ -53,7 +53,7 @@ import class HRTimerCompat.TimerSource
         #expect(log.all == ["registered", "3", "2", "1"])
     }
 
-    @Test("Suspended a source is silent, resumed it tells in one call what passed")
+    @Test("A suspended source is silent, and reports what passed in one call once it is resumed")
     func suspended() {
         let counts = Recorder<UInt>()
         let timer = DispatchSource.makeTimerSource(queue: queue)
@@ -72,7 +72,7 @@ import class HRTimerCompat.TimerSource
         #expect(counts.all.first! >= 5)
     }
 
-    @Test("A source that has fired is scheduled again; one for the distant future never fires")
+    @Test("A source that has fired can be scheduled again; one for the distant future never fires")
     func again() {
         let fired = DispatchSemaphore(value: 0)
         let timer = DispatchSource.makeTimerSource(flags: [], queue: queue)
@@ -87,7 +87,7 @@ import class HRTimerCompat.TimerSource
         timer.cancel()
     }
 
-    /// Not Sendable, as most of a program is.
+    /// A class that is not Sendable, like most of a program.
     private final class Meter {
         let queue = DispatchQueue(label: "meter")
         let done = DispatchSemaphore(value: 0)
@@ -111,7 +111,7 @@ import class HRTimerCompat.TimerSource
         }
     }
 
-    @Test("Handlers may capture what is not Sendable, and is used on the source's queue alone")
+    @Test("Handlers may capture objects that are not Sendable and used only on the source's queue")
     func notSendable() {
         let meter = Meter()
         let timer = meter.start()

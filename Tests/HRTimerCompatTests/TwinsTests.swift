@@ -7,7 +7,7 @@ import class HRTimerCompat.Timer
 
 @Suite struct TwinsTests {
     @Test(
-        "The same file was compiled with Foundation's or Dispatch's timers and with ours",
+        "The same file is compiled with Foundation's or Dispatch's timers and with ours",
         arguments: [("", "Foundation"), ("Lives", "Foundation"), ("Loops", "Foundation"), ("Sources", "Dispatch")]
     )
     func twins(_ name: String, _ peer: String) throws {
@@ -22,7 +22,7 @@ import class HRTimerCompat.Timer
         #expect(texts[0].count > 20)
     }
 
-    @Test("The names are our types, in a file that imports Foundation too")
+    @Test("The names stand for our types even in a file that imports Foundation")
     func names() {
         #expect(ObjectIdentifier(Timer.self) == ObjectIdentifier(LoopTimer.self))
         #expect(ObjectIdentifier(RunLoop.self) == ObjectIdentifier(TimerLoop.self))

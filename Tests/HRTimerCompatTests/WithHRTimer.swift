@@ -5,7 +5,7 @@ import Testing
 import class HRTimerCompat.RunLoop
 import class HRTimerCompat.Timer
 
-/// Uses timers and loops as a program written for Foundation does. This file and its twin differ in their imports alone.
+/// Uses timers and loops as a program written for Foundation does. This file and its twin differ only in their imports.
 @Suite(.serialized, .ownThread) private struct FoundationStyleTests {
     @Test("A scheduled timer ticks three times and ends itself")
     func ticks() {
@@ -24,11 +24,11 @@ import class HRTimerCompat.Timer
         #expect(!timer.isValid)
     }
 
-    @Test("A timer with a date tells that date, fires once in the loop it was added to, and is invalid then")
+    @Test("A timer with a date reports that date, fires once in the loop it was added to, and is then invalid")
     func fireDate() {
         let fired = Recorder<Bool>()
         let date = Date(timeIntervalSinceNow: 0.02)
-        // Foundation's own is at times early by what a date loses on its way to another clock; the other is never.
+        // Foundation's timer is at times early by the precision that a date loses on another clock. Ours never is.
         let early = String(reflecting: Timer.self).hasPrefix("Foundation.") ? 0.001 : 0
         let timer = Timer(fire: date, interval: 0, repeats: false) { _ in fired.append(Date() >= date - early) }
         #expect(timer.fireDate == date)
@@ -37,7 +37,7 @@ import class HRTimerCompat.Timer
         #expect(fired.all == [true])
     }
 
-    @Test("A paused timer goes on when it is given a nearer date")
+    @Test("A paused timer continues when it is given a nearer date")
     func pause() {
         let fired = Recorder<Int>()
         let timer = Timer(timeInterval: 0.01, repeats: true) { _ in fired.append(1) }
@@ -51,7 +51,7 @@ import class HRTimerCompat.Timer
         timer.invalidate()
     }
 
-    @Test("Modes have the same names, blocks are performed, and the loop knows its mode")
+    @Test("Modes have Core Foundation's names, blocks are performed, and the loop knows its mode")
     func modes() {
         #expect(RunLoop.Mode.default.rawValue == "kCFRunLoopDefaultMode")
         #expect(RunLoop.Mode.common.rawValue == "kCFRunLoopCommonModes")
@@ -70,7 +70,7 @@ import class HRTimerCompat.Timer
         limit.invalidate()
     }
 
-    @Test("fire() calls at once; one that does not repeat is invalid after it")
+    @Test("fire() calls the handler at once, and a timer that does not repeat is invalid afterwards")
     func fire() {
         let fired = Recorder<Int>()
         let timer = Timer(timeInterval: 100, repeats: false) { timer in fired.append(timer.isValid ? 1 : 0) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HRTimerCore
 
-/// A deadline on another clock than its owner's. On frozen time.
+/// Alarms: deadlines on another clock than their owner's. On frozen time.
 @Suite struct ClockAlarmTests {
     let time = ManualTime()
     let calls = Recorder<Int64>()
@@ -13,7 +13,7 @@ import Testing
         ClockAlarm(on: time.base.on(clock)) { [calls] alarm in calls.append(alarm.time.now_ns) }
     }
 
-    @Test("It calls when its clock comes to the deadline, each time that one is set", arguments: TimerClock.allCases)
+    @Test("An alarm calls once for each deadline, when its clock reaches it", arguments: TimerClock.allCases)
     func expires(_ clock: TimerClock) {
         let alarm = alarm(on: clock)
         let start_ns = alarm.time.now_ns
@@ -32,7 +32,7 @@ import Testing
         alarm.cancel()
     }
 
-    @Test("A step of the wall clock moves its calls, and no others")
+    @Test("A step of the wall clock moves the calls of alarms on that clock only")
     func steps() {
         let (wall, boot) = (alarm(on: .wall), alarm(on: .bootTime))
         let (wall_ns, boot_ns) = (wall.time.now_ns, boot.time.now_ns)
@@ -47,7 +47,7 @@ import Testing
         boot.cancel()
     }
 
-    @Test("Cancelled, or gone, it calls no more, and what its closure captured is freed", arguments: [false, true])
+    @Test("A cancelled or freed alarm calls no more, and releases its closure", arguments: [false, true])
     func cancelled(_ isGone: Bool) {
         let canaries = Canaries()
         var alarm: ClockAlarm?
@@ -66,7 +66,7 @@ import Testing
         #expect(canaries.count == 0)
     }
 
-    @Test("It tells whether it is on a clock: that of the kernel, or of one virtual time")
+    @Test("isOn distinguishes clocks, the kernel's from virtual ones, and one virtual time from another")
     func isOn() {
         let alarm = alarm(on: .wall)
         #expect(alarm.isOn(time.base.on(.wall)))
@@ -76,7 +76,7 @@ import Testing
         alarm.cancel()
     }
 
-    @Test("Each clock of the kernel has one engine for all alarms on it, which keeps none that is cancelled or gone")
+    @Test("All alarms on a kernel clock share one engine, which drops cancelled and freed ones")
     func shared() {
         let engines: [(TimerClock, AnyTimerEngine)] = [
             (.monotonic, TimerEngine.shared), (.bootTime, BootTimeTimerEngine.shared), (.wall, WallTimerEngine.shared),

@@ -3,7 +3,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Engines on the boot-time and the wall clock, on frozen time: what steps and suspensions do, with exact counts.
+/// Engines on the boot-time and the wall clock: the effects of steps and suspensions, with exact counts. On frozen time.
 @Suite struct ClockTimerEngineTests {
     let time = ManualTime(
         start: MonotonicInstant(nanoseconds: 1000),
@@ -24,7 +24,7 @@ import Testing
 
     private func at(_ ns: Int64) -> WallInstant { WallInstant(nanoseconds: ns) }
 
-    @Test("All three clocks go on together, each from its own zero")
+    @Test("All three clocks advance together, each from its own zero")
     func together() {
         time.advance(by: .nanoseconds(500))
         #expect(monotonic.now == MonotonicInstant(nanoseconds: 1500))
@@ -33,7 +33,7 @@ import Testing
         #expect((time.now, time.bootTimeNow, time.wallNow) == (monotonic.now, boot.now, wall.now))
     }
 
-    @Test("A wall timer fires at its instant of the wall clock and not a nanosecond before")
+    @Test("A wall timer fires at its instant of the wall clock, and not a nanosecond before")
     func oneShot() {
         wall.schedule(at: at(1_000_500), handler: fires.append)
         time.advance(by: .nanoseconds(499))
@@ -44,7 +44,7 @@ import Testing
         #expect(wall.liveTimers == 0)
     }
 
-    @Test("A step forward fires at once what it passes, in order, and nothing else")
+    @Test("A step forward fires the timers it passes at once, in order, and no others")
     func stepForward() {
         for ns in [3_000_000, 1_500_000, 2_000_000, 2_000_001] as [Int64] {
             wall.schedule(at: at(ns), handler: fires.append)
@@ -61,7 +61,7 @@ import Testing
         #expect(monotonicFires.count == 1)
     }
 
-    @Test("A step back delays what is pending until the clock comes to its deadline again")
+    @Test("A step back delays pending timers until the clock reaches their deadlines again")
     func stepBack() {
         wall.schedule(at: at(1_000_500), handler: fires.append)
         time.advance(by: .nanoseconds(499))
@@ -72,7 +72,7 @@ import Testing
         #expect(fires.all.map(\.firedAt) == [at(1_000_500)])
     }
 
-    @Test("After a step back new deadlines that the clock once passed come in their order, and none is early")
+    @Test("After a step back, new deadlines that the clock had passed before fire in order, and none early")
     func armedAfterStepBack() {
         for ns in [1_500_000, 900_000_000, 70_000_000_000] as [Int64] {
             wall.schedule(at: at(ns), handler: fires.append)
@@ -80,7 +80,7 @@ import Testing
         time.advance(by: .seconds(60))
         #expect(fires.count == 2)
         time.setWall(to: at(0))
-        // More than the queue keeps in one sorted run, in no order.
+        // More deadlines than the queue keeps in one sorted run, shuffled.
         let deadlines = (0..<500).map { at(Int64($0 * 7919 % 500) * 100_000_000) }
         for deadline in deadlines { wall.schedule(at: deadline, handler: fires.append) }
         time.advance(by: .seconds(80))
@@ -88,7 +88,7 @@ import Testing
         #expect(fires.all.dropFirst(2).allSatisfy { $0.firedAt == $0.deadline })
     }
 
-    @Test("A repeating wall timer keeps its grid: a step forward is one call with a count, a step back a pause")
+    @Test("A repeating wall timer keeps its grid: a step forward gives one call with a count, a step back a pause")
     func grid() {
         wall.schedule(at: at(1_000_100), every: .nanoseconds(100), handler: fires.append)
         time.advance(by: .nanoseconds(150))
@@ -102,7 +102,7 @@ import Testing
         #expect(fires.all.last?.deadline == at(1_000_700))
     }
 
-    @Test("A handler that sets the clock back runs what is left of its batch when the clock comes there again")
+    @Test("When a handler sets the clock back, the timer's next ticks wait until the clock reaches them again")
     func stepInHandler() {
         let (wall, time, fires) = (wall, time, fires)
         wall.schedule(at: at(1_000_100), every: .nanoseconds(100)) { fire in
@@ -118,7 +118,7 @@ import Testing
         #expect(fires.all.map(\.deadline) == [at(1_000_100), at(1_000_200), at(1_000_300)])
     }
 
-    @Test("Boot time and the wall clock go on while the system is suspended, the monotonic clock does not")
+    @Test("Boot time and the wall clock go on while the system is suspended; the monotonic clock does not")
     func suspended() {
         boot.schedule(at: BootTimeInstant(nanoseconds: 5000), every: .nanoseconds(1000), handler: bootFires.append)
         wall.schedule(at: at(1_004_000), handler: fires.append)
@@ -135,7 +135,7 @@ import Testing
         #expect(monotonicFires.count == 1)
     }
 
-    @Test("Setting the wall clock moves neither of the others")
+    @Test("Setting the wall clock moves neither of the other clocks")
     func othersStandStill() {
         boot.schedule(at: BootTimeInstant(nanoseconds: 1001), handler: bootFires.append)
         for ns in [Int64.max, .min, 0, .max - 1] { time.setWall(to: at(ns)) }
@@ -143,7 +143,7 @@ import Testing
         #expect(boot.now == BootTimeInstant(nanoseconds: 1000))
     }
 
-    @Test("Any deadline is safe on a clock that was set to any instant", .timeLimit(.minutes(15)))
+    @Test("Every deadline is safe on a wall clock that was set to any instant", .timeLimit(.minutes(15)))
     func anyValue() {
         for step in [Int64.min, -1, 0, 1_000_000, .max - 1, .max] {
             time.setWall(to: at(step))
@@ -157,7 +157,7 @@ import Testing
         #expect(fires.all.allSatisfy { $0.lateness >= .zero })
     }
 
-    @Test("Timers are moved, cancelled and forgotten as on the monotonic clock")
+    @Test("Wall timers are moved, cancelled and shut down as on the monotonic clock")
     func lifecycle() {
         let canaries = Canaries()
         let canary = canaries.make()
@@ -175,7 +175,7 @@ import Testing
         #expect(wall.lateness.count == 0)
     }
 
-    @Test("Instants saturate and tell their clock's seconds")
+    @Test("Wall and boot-time instants saturate, and their descriptions are in seconds")
     func instants() {
         #expect(WallInstant.distantFuture.advanced(by: .seconds(-1)) == .distantFuture)
         #expect(WallInstant(nanoseconds: .max - 1).advanced(by: .seconds(1)) == .distantFuture)
@@ -185,7 +185,7 @@ import Testing
         #expect(WallInstant.now > WallInstant(nanoseconds: 1_700_000_000_000_000_000))
     }
 
-    @Test("The ways to wait: the futex unless told otherwise, but for boot time, which it does not know")
+    @Test("Engines wait by futex by default; on boot time, which the futex lacks, requesting it throws")
     func ways() throws {
         #expect(TimerEngine.Configuration().wayToWait == .futex)
         #expect(TimerEngine.Configuration(wayToWait: .libevent).wayToWait == .libevent)

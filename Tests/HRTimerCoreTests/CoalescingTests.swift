@@ -3,7 +3,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Windows and wake-ups on frozen time.
+/// Tolerance windows and shared wake-ups. On frozen time.
 @Suite struct CoalescingTests {
     let time = ManualTime(start: MonotonicInstant(nanoseconds: 0))
     let fires = Recorder<TimerFire>()
@@ -14,7 +14,7 @@ import Testing
 
     private func at(_ ns: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: ns) }
 
-    @Test("Timers whose windows overlap share one wake-up, at the earliest end of a window")
+    @Test("Timers whose windows overlap share one wake-up, at the earliest end among their windows")
     func overlapping() throws {
         let engine = try makeEngine(.coalesced)
         engine.schedule(at: at(100), tolerance: .nanoseconds(100), handler: fires.append)
@@ -28,7 +28,7 @@ import Testing
         #expect(engine.statistics.wakeupsSaved == 2)
     }
 
-    @Test("A repeating timer keeps its grid, whatever its tolerance lets it do")
+    @Test("A repeating timer keeps its grid although its tolerance delays each fire")
     func gridStays() throws {
         let engine = try makeEngine(.coalesced)
         engine.schedule(at: at(100), every: .nanoseconds(100), tolerance: .nanoseconds(50), handler: fires.append)
@@ -37,7 +37,7 @@ import Testing
         #expect(fires.all.map(\.firedAt) == [at(150), at(250), at(350), at(450)])
     }
 
-    @Test("Never before the deadline and never after the window: random timers", arguments: 0..<5)
+    @Test("Random timers fire neither before their deadline nor after their window", arguments: 0..<5)
     func random(_ round: Int) throws {
         let engine = try makeEngine(.coalesced)
         var random = SeededRandom.fromEnvironment()
@@ -55,7 +55,7 @@ import Testing
         #expect(engine.statistics.wakeups < 500)
     }
 
-    @Test("Normal and precise engines leave tolerance alone", arguments: [TimerPrecision.normal, .precise])
+    @Test("Normal and precise engines ignore tolerance", arguments: [TimerPrecision.normal, .precise])
     func otherPrecisions(_ precision: TimerPrecision) throws {
         let engine = try makeEngine(precision)
         engine.schedule(at: at(100), tolerance: .seconds(1), handler: fires.append)
@@ -63,7 +63,7 @@ import Testing
         #expect(fires.all.map(\.firedAt) == [at(100)])
     }
 
-    @Test("A timer may be more exact than its engine, not less")
+    @Test("A timer may request a higher precision than its engine's, but not a lower one")
     func ownPrecision() throws {
         let engine = try makeEngine(.coalesced)
         engine.schedule(at: at(100), tolerance: .seconds(1), precision: .normal, handler: fires.append)
@@ -74,7 +74,7 @@ import Testing
         #expect(fires.all.map(\.firedAt) == [at(100), at(120), at(150)])
     }
 
-    @Test("Fires later than the bound are told, before their own handler, and only they")
+    @Test("The lateness watch reports exactly the fires that are later than its bound, before their handlers")
     func watch() throws {
         let log = Recorder<String>()
         var configuration = TimerEngine.Configuration(time: time.base)
@@ -88,7 +88,7 @@ import Testing
         #expect(log.all == ["late by \(Duration.nanoseconds(51))", "called", "at its bound"])
     }
 
-    @Test("The histogram of lateness has every fire, and is a copy")
+    @Test("The lateness histogram contains every fire, and is a copy that later fires do not change")
     func histogram() throws {
         let engine = try makeEngine(.coalesced)
         for index in 0..<100 { engine.schedule(at: at(100), tolerance: .nanoseconds(Int64(10 + index))) { _ in } }

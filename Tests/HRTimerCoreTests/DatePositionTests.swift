@@ -2,16 +2,16 @@ import HRTimerCore
 import TestSupport
 import Testing
 
-/// A timer's position on dates, where those are given one by one.
+/// The position of a timer in a sequence of dates, which are computed one at a time.
 @Suite struct DatePositionTests {
-    /// Dates of a list.
+    /// The dates of a list.
     private struct Listed: DateSequence {
         let dates_ns: [Int64]
 
         func first(after instant_ns: Int64) -> Int64 { dates_ns.first { $0 > instant_ns } ?? .max }
     }
 
-    /// Dates at equal intervals for ever; counts how often it was asked.
+    /// Dates at equal intervals without end. Records each request.
     private struct Equal: DateSequence {
         let interval_ns: Int64
         let asked = Recorder<Int64>()
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("Decides as a recurrence does, where the dates are at equal intervals", arguments: MissedTickPolicy.allCases)
+    @Test("At equal intervals, dates give the same decisions as a recurrence", arguments: MissedTickPolicy.allCases)
     func model(policy: MissedTickPolicy) {
         var random = SeededRandom.fromEnvironment()
         let recurrence = Recurrence(every: .nanoseconds(100), policy: policy)
@@ -39,7 +39,7 @@ import Testing
                 if Bool.random(using: &random) { now_ns += .random(in: 0...350, using: &random) }
                 dates.end(now_ns: now_ns)
                 recurrence.end(&grid, now_ns: now_ns)
-                // A delay begins where the handler ended; dates stay where they are.
+                // With .delay the recurrence counts from the end of the handler; the next date stays on the dates' grid.
                 if policy == .delay {
                     #expect(dates.deadline_ns > now_ns && dates.deadline_ns <= grid.deadline_ns)
                     grid.deadline_ns = dates.deadline_ns
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("Has no next date after the last one")
+    @Test("After the last date there is no next deadline")
     func last() {
         var position = DatePosition(Listed(dates_ns: [10, 30]), after: 10, .merge)
         #expect(position.deadline_ns == 30)
@@ -59,7 +59,7 @@ import Testing
         #expect(DatePosition(Listed(dates_ns: [10]), after: 10, .merge).deadline_ns == .max)
     }
 
-    @Test("A call moved to before its date is followed by that date, and one moved beyond it by the next")
+    @Test("A call moved before its date is followed by that date; a call moved later is followed by the next date")
     func moved() {
         var position = DatePosition(Listed(dates_ns: [10, 30, 50, 70]), after: 0, .merge)
         position.move(to: 5)
@@ -70,7 +70,7 @@ import Testing
         #expect(position.deadline_ns == 70)
     }
 
-    @Test("A call that is in time asks for no date before its handler runs")
+    @Test("A call that is on time asks for no date before its handler runs")
     func lazy() {
         let dates = Equal(interval_ns: 100)
         var position = DatePosition(dates, after: 0, .merge)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("Counts a thousand missed dates, and passes over all others at once")
+    @Test("Missed dates are counted up to a thousand; all further ones are skipped at once")
     func bounded() {
         let dates = Equal(interval_ns: 100)
         var position = DatePosition(dates, after: 0, .merge)

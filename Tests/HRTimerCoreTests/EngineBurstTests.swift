@@ -3,18 +3,18 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Timers that cannot keep up, beside timers that must not wait for them: what comes between a deadline and its call is
-/// counted, not timed. Handlers take time by moving the clock.
+/// Timers that cannot keep up, beside timers that must not wait for them. The tests count the calls between a deadline and its
+/// call, and measure no time. Handlers take time by advancing the clock.
 @Suite struct EngineBurstTests {
     private struct Call: Sendable {
         let timer: Int
         let begun_ns: Int64
     }
 
-    /// One timer that cannot keep up, and how it does so.
+    /// The kinds of timers that cannot keep up.
     private enum Restless: CaseIterable {
         case burst
-        /// By hand: its handler arms it for the deadline after its own.
+        /// Its handler reschedules it for the deadline after its own.
         case rescheduled
         /// Its handler arms a new timer for the deadline after its own.
         case successor
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(
-        "From its deadline on a timer waits for the handler that runs and one call of each timer that cannot keep up",
+        "From its deadline on, a timer waits for the running handler and one call of each timer that cannot keep up",
         arguments: TimerPrecision.allCases
     )
     func bound(_ precision: TimerPrecision) throws {
@@ -75,7 +75,7 @@ import Testing
             }
             while world.time.now < world.at(30_000) { world.time.advance(by: .nanoseconds(50)) }
             world.check(deadlines)
-            // The handlers that go on for ever hold the engine weakly; it ends here.
+            // Handlers that re-arm for ever hold the engine weakly, so that it can end here.
             engine.shutdown()
         }
     }
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("Bursts that are behind come in turns, each tick once and in its order, and tell their deadlines")
+    @Test("Bursts that are behind take turns, fire each tick once in order, and report their own deadlines")
     func turns() throws {
         let engine = try TimerEngine(.init(time: time.base))
         let order = Recorder<String>()
@@ -109,13 +109,13 @@ import Testing
         engine.schedule(at: at(340)) { _ in order.append("once") }
         time.advance(to: at(350))
         #expect(order.all == ["a100", "b150", "once", "a200", "b250", "a300", "b350"])
-        // Late by their deadlines, and not by when their turn came: 250 + 200 + 10 + 150 + 100 + 50 + 0.
+        // Lateness counts from the deadlines, not from the place in the order: 250 + 200 + 10 + 150 + 100 + 50 + 0.
         #expect(engine.lateness.sum == .nanoseconds(760))
         time.advance(to: at(400))
         #expect(order.all.suffix(1) == ["a400"])
     }
 
-    @Test("A burst that was behind tells its own next deadline, and catches up with no tick lost")
+    @Test("A burst that is behind reports its own next deadline, and catches up without losing a tick")
     func deadlineWhileBehind() throws {
         let engine = try TimerEngine(.init(time: time.base))
         let seen = Recorder<Int64>()
@@ -128,14 +128,14 @@ import Testing
         )
         engine.schedule(at: at(90)) { [time] _ in time.advance(by: .nanoseconds(200)) }
         engine.schedule(at: at(101)) { _ in
-            // Its second tick is behind, and waits.
+            // The burst's second tick is behind, and waits.
             #expect(engine.deadline(of: token.all[0])?.nanoseconds == 200)
         }
         time.advance(to: at(3000))
         #expect(seen.all == (1...30).map { $0 * 100 })
     }
 
-    @Test("Armed for an instant that the engine has passed, a timer keeps the end of its window")
+    @Test("A timer armed for an instant that the engine has passed keeps the end of its window")
     func windowOfThePast() throws {
         let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
         let fires = Recorder<Int64>()
@@ -145,7 +145,7 @@ import Testing
             }
         }
         time.advance(to: at(1000))
-        // It is due, and the engine awake: it comes at once, as all that is due does.
+        // The timer is due while the engine is awake, so that it fires at once.
         #expect(fires.all == [900])
         engine.schedule(at: at(900), tolerance: .nanoseconds(300)) { fires.append($0.firedAt.nanoseconds) }
         #expect(time.nextDeadline == at(1200))
@@ -153,7 +153,7 @@ import Testing
         #expect(fires.all == [900, 1200])
     }
 
-    @Test("It keeps that also where time has come further, in slow handlers, than the engine calls in one wake-up")
+    @Test("A timer keeps the end of its window also when slow handlers carry the clock past the engine's wake-up")
     func windowBeyondTurn() throws {
         let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
         let fires = Recorder<Int64>()

@@ -3,14 +3,14 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Asking for deadlines, moving timers, and what an end drops. On frozen time.
+/// The engine's interface: reading deadlines, moving timers, and what a shutdown drops. On frozen time.
 @Suite struct EngineFaceTests {
     let time = ManualTime(start: MonotonicInstant(nanoseconds: 0))
     let fires = Recorder<TimerFire>()
 
     private func at(_ ns: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: ns) }
 
-    @Test("A deadline can be asked for: of one that waits, that waits for nothing, and that is gone")
+    @Test("deadline(of:) answers for a pending timer, for one that never fires, and for one that is gone")
     func deadlines() throws {
         let engine = try TimerEngine(time: time.base)
         let token = engine.schedule(at: at(100), every: .nanoseconds(50)) { _ in }
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(
-        "Inside a handler a deadline is the one it is called for, or what the handler set; others that are due keep theirs"
+        "In its handler a timer's deadline is the one being fired, or the one just set; other due timers keep theirs"
     )
     func deadlinesInHandler() throws {
         let engine = try TimerEngine(time: time.base)
@@ -45,7 +45,7 @@ import Testing
         #expect(seen.all == [at(90), at(100), at(100), at(1000)])
     }
 
-    @Test("A timer can be put off, by any spelling of a time, as a timeout is")
+    @Test("A timer can be postponed like a timeout, by a Duration or by seconds")
     func after() throws {
         let engine = try TimerEngine(time: time.base)
         let token = engine.schedule(after: 1, handler: fires.append)
@@ -60,7 +60,7 @@ import Testing
         #expect(!engine.reschedule(token, after: 1))
     }
 
-    @Test("With another interval a timer begins a new grid, and one that was to fire once repeats, or the reverse")
+    @Test("A new interval starts a new grid, makes a one-shot timer repeat, and nil ends the repetition")
     func newInterval() throws {
         let engine = try TimerEngine(time: time.base)
         let token = engine.schedule(at: at(100), handler: fires.append)
@@ -74,7 +74,7 @@ import Testing
         #expect(!engine.reschedule(token, at: at(2000), every: .nanoseconds(10)))
     }
 
-    @Test("Its own handler may change a timer's interval")
+    @Test("A handler may change its own timer's interval")
     func newIntervalInHandler() throws {
         let engine = try TimerEngine(time: time.base)
         engine.schedule(at: at(100), every: .nanoseconds(10)) { [fires, at] fire in
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(
-        "A shorter interval takes a longer one's tolerance with it: no call comes for a later tick, or after the window"
+        "A shorter interval also limits the tolerance: no call merges with a later tick or comes after the window"
     )
     func tolerance() throws {
         let engine = try TimerEngine(precision: .coalesced, time: time.base)
@@ -98,17 +98,17 @@ import Testing
         )
         #expect(engine.reschedule(token, at: at(1000), every: .nanoseconds(100)))
         time.advance(to: at(1320))
-        // Each at the end of a window of half the new interval.
+        // Each fires at the end of a window of half the new interval.
         #expect(fires.all.map(\.deadline) == [at(1000), at(1100), at(1200)])
         #expect(fires.all.map(\.firedAt) == [at(1050), at(1150), at(1250)])
-        // What was asked for at first counts again where there is room for it.
+        // The tolerance that was requested first counts again where the interval is long enough.
         #expect(engine.reschedule(token, at: at(100_000), every: .nanoseconds(20_000)))
         time.advance(to: at(109_000))
         #expect(fires.all.last?.firedAt == at(109_000))
     }
 
     @Test(
-        "A timer that was moved out of a window does not fire for its former deadline",
+        "A timer that is moved while its window is open does not fire for its former deadline",
         arguments: [nil, 50] as [Int64?]
     )
     func formerDeadline(_ interval_ns: Int64?) throws {
@@ -119,11 +119,11 @@ import Testing
             tolerance: .nanoseconds(1000),
             handler: fires.append
         )
-        // Within its window, not called yet.
+        // The clock is within the window; the timer has not been called yet.
         time.advance(to: at(500))
         #expect(fires.count == 0)
         #expect(engine.reschedule(token, at: at(5000), every: interval_ns.map { .nanoseconds($0) }))
-        // Another one wakes the engine within the former window.
+        // Another timer wakes the engine within the former window.
         engine.schedule(at: at(600)) { _ in }
         time.advance(to: at(4999))
         #expect(fires.count == 0)
@@ -131,7 +131,7 @@ import Testing
         #expect(fires.all.first?.deadline == at(5000))
     }
 
-    @Test("A policy given to a timer that fires once counts when it is given an interval")
+    @Test("The policy of a one-shot timer takes effect when the timer is given an interval")
     func policy() throws {
         let engine = try TimerEngine(time: time.base)
         let token = engine.schedule(at: at(100), policy: .burst) { [fires, time] fire in
@@ -143,7 +143,7 @@ import Testing
         #expect(fires.all.map(\.deadline) == [100, 110, 120, 130, 140].map(at))
     }
 
-    @Test("An end says how many timers it dropped: not those called, nor the one whose last call goes on; once")
+    @Test("The first shutdown returns the number of pending timers it dropped, without the one in its last call")
     func dropped() throws {
         let engine = try TimerEngine(time: time.base)
         engine.schedule(at: at(10)) { _ in }
@@ -164,7 +164,7 @@ import Testing
         #expect(counts.all == [0, 1])
     }
 
-    @Test("The same in asynchronous code, and of a group")
+    @Test("The asynchronous shutdown, and that of a group, return the number of dropped timers too")
     func droppedAsync() async throws {
         let engine = try TimerEngine(time: time.base)
         engine.schedule(after: 3) { _ in }
@@ -174,7 +174,7 @@ import Testing
         #expect(group.shutdown() == 2)
     }
 
-    @Test("Seconds, durations and nothing else beside: one schedule(after:) on each clock")
+    @Test("schedule(after:) takes seconds or a Duration on each of the three clocks")
     func everyClock() throws {
         let log = Recorder<String>()
         let engine = try TimerEngine(name: "test", precision: .normal, time: time.base)
@@ -186,7 +186,7 @@ import Testing
         #expect(boot.deadline(of: boot.schedule(after: 2) { _ in }) == time.bootTimeNow.advanced(by: .seconds(2)))
         time.advance(by: .seconds(1))
         #expect(log.all == ["monotonic", "boot", "monotonic", "monotonic", "wall"])
-        // The system sleeps: the other clocks go on.
+        // While the system is suspended, the other clocks go on.
         let token = wall.schedule(after: 3600) { _ in log.append("hour") }
         time.suspendSystem(for: .seconds(3599.5))
         #expect(log.all.last == "wall")
@@ -195,7 +195,7 @@ import Testing
         #expect(log.all.suffix(2).contains("hour"))
     }
 
-    @Test("NaN and what is below zero mean now; infinity never")
+    @Test("A delay of NaN or below zero means now; an infinite one means never")
     func oddDelays() throws {
         let engine = try TimerEngine(time: time.base)
         let now = time.now
@@ -207,7 +207,7 @@ import Testing
         #expect(engine.deadline(of: never) == .distantFuture)
     }
 
-    @Test("An engine tells of itself")
+    @Test("An engine's description has its precision, timers, fires and lateness, or says that it has ended")
     func description() throws {
         let engine = try TimerEngine(precision: .precise, time: time.base)
         engine.schedule(after: 1, every: 1.0) { _ in }

@@ -1,26 +1,26 @@
 import HRTimerCore
 
-/// What engines on a frozen clock must do, in arrays that are searched from end to end. Written from the rules, not from
-/// the engine:
+/// A model of engines on a frozen clock, in arrays that are searched linearly. Written from these rules, not from the engine:
 ///
-/// * Time goes to the earliest wake of all engines; of equal ones to that of the engine that was made first. An engine whose
-///   handler runs has none.
-/// * A wake is the earliest end of a window on a coalesced engine, of timers that ask for no more; elsewhere a deadline.
-/// * An engine that is awake calls whatever was due when it woke, or is armed for then by its handlers, in the order of
-///   (deadline, arming). What is armed for an instant that the engine has passed, a tick of a burst too, stands in that order
-///   as if it were for the instant at which the engine looked at the clock last. The end of its window stays.
-/// * Lateness and missed ticks are judged by the clock as it reads before each call.
-/// * Who moves the clock fires what falls due by the instant it is moved to; if handlers move it further, then also by the
-///   instant that they have reached by the end of that, and nothing more.
-/// * A repeating timer is armed anew when its handler returns, unless that has moved it.
+/// * Time moves to the earliest wake of all engines; among equal ones, to that of the engine that was made first. An engine
+///   whose handler is running has no wake.
+/// * On a coalesced engine a wake is the earliest end of a window, for timers that request no higher precision; elsewhere it is
+///   a deadline.
+/// * An engine that is awake calls the timers that were due when it woke, and those that its handlers arm for instants up to
+///   then, in the order of (deadline, arming). A timer armed for an instant that the engine has passed, as also by a late burst,
+///   is ordered as if its deadline were the engine's latest reading of the clock. The end of its window stays.
+/// * Lateness and missed ticks are measured with the clock's reading before each call.
+/// * Advancing the clock fires the timers that fall due by the instant to which it is advanced. If handlers advance it further,
+///   those due by the instant reached after that fire too, and no others.
+/// * A repeating timer is armed for its next tick when its handler returns, unless the handler has moved it.
 final class EngineModel: EngineWorld {
     private struct Timer {
         let plan: TimerPlan
         var isLive = true
-        /// Nil while it is not armed.
+        /// Nil while the timer is not armed.
         var deadline_ns: Int64?
         var arming = 0
-        /// Where it stands among others.
+        /// Its deadline in the order of calls: never before the engine's latest reading of the clock.
         var place_ns: Int64 = 0
         var isRunning = false
         var wasMovedByHandler = false
@@ -33,7 +33,7 @@ final class EngineModel: EngineWorld {
     private struct Engine {
         let precision: TimerPrecision
         var isRunning = false
-        /// When it looked at the clock last; `.min` while it sleeps.
+        /// The engine's latest reading of the clock; `.min` while it sleeps.
         var looked_ns = Int64.min
     }
 
@@ -71,7 +71,7 @@ final class EngineModel: EngineWorld {
         return true
     }
 
-    /// A one-shot timer whose handler has begun is not cancelled any more, unless it is armed again.
+    /// A one-shot timer whose handler has begun can no longer be cancelled, unless it is armed again.
     func cancel(_ timer: Int) -> Bool {
         guard timers[timer].isLive else { return false }
         let isOver = timers[timer].isInLastCall
@@ -162,7 +162,7 @@ final class EngineModel: EngineWorld {
         end(number, next_ns)
     }
 
-    /// Whether the handler is called, what it is told beside its own tick, and the next deadline so far.
+    /// Returns whether the handler is called, how many ticks it is told beside its own, and the next deadline so far.
     private func begin(_ number: Int, _ deadline_ns: Int64) -> (isCalled: Bool, missed: Int, next_ns: Int64?) {
         guard let interval_ns = timers[number].plan.interval_ns else { return (true, 0, nil) }
         var grid = (missed: 0, next_ns: deadline_ns + interval_ns)
@@ -183,7 +183,7 @@ final class EngineModel: EngineWorld {
         }
         var next_ns = next_ns ?? now_ns + interval_ns
         if timers[number].plan.policy == .mergeToGrid {
-            // It waits for the grid, where the rule of GCD calls at once.
+            // Waits for the next tick of the grid, whereas GCD's rule (`.merge`) calls at once.
             while next_ns <= now_ns {
                 next_ns += interval_ns
                 timers[number].unreported += 1

@@ -2,16 +2,17 @@ import HRTimerCore
 import TestSupport
 import Testing
 
-/// Random timers on engines of one frozen clock against arrays that are obviously right. HRTIMER_MODEL_OPERATIONS sets how
-/// many operations and calls, HRTIMER_SEED which.
+/// Random timers on engines of one frozen clock, compared with arrays that are obviously right. HRTIMER_MODEL_OPERATIONS sets
+/// the number of operations and calls, HRTIMER_SEED the random seed.
 @Suite struct EngineModelTests {
     private static let operations = environment("HRTIMER_MODEL_OPERATIONS").flatMap { Int($0) } ?? 5000
     private static let stepsOfChapter = 300
-    /// Nobody keeps up in some chapters, whose steps have ever more calls: minutes of a model that searches from end to end.
+    /// In overloaded chapters each step has more calls than the one before; without a bound the model, which searches linearly,
+    /// would take minutes.
     private static let operationsOfChapter = 20_000
 
     @Test(
-        "The same timers are called in the same order at the same instants, with the same counts, as in a sorted list"
+        "Engines call the timers that a sorted-list model calls, in its order, at its instants and with its counts"
     )
     func agreesWithModel() throws {
         var random = SeededRandom.fromEnvironment()
@@ -27,7 +28,7 @@ import Testing
     }
 
     @Test(
-        "Chapters that differed once agree",
+        "Chapters of the script that once differed from the model agree",
         arguments: [
             13_066_821_414_949_013_227, 16_175_143_489_966_792_241, 2_420_462_499_707_519_650,
             18_085_252_972_133_662_847,
@@ -38,7 +39,7 @@ import Testing
         #expect(difference == nil, "\(difference ?? "")")
     }
 
-    @Test("With spin windows the same script gives the same events each time, and no call is early")
+    @Test("With spin windows a script gives the same events each time, and no call is early")
     func repeatsWithSpinWindows() throws {
         var random = SeededRandom.fromEnvironment()
         for _ in 0..<20 { try playTwice(random.next()) }
@@ -63,7 +64,7 @@ import Testing
         }
     }
 
-    /// One chapter: engines of their own, so that what went wrong can be told from the start. The first difference, if any.
+    /// Plays one chapter on engines of its own, so that a failure can be replayed from the start. Returns the first difference.
     private func play(_ script: EngineScript) throws -> (operations: Int, difference: String?) {
         let real = try RealEngines(script)
         defer { real.end() }

@@ -3,14 +3,14 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// What an engine counts, exactly, on frozen time.
+/// An engine's statistics, with exact counts. On frozen time.
 @Suite struct EngineStatisticsTests {
     let time = ManualTime(start: MonotonicInstant(nanoseconds: 0))
 
     private func at(_ ns: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: ns) }
 
     @Test(
-        "Missed ticks are those that calls are told, each once, whatever the policy",
+        "Under each policy the count of missed ticks is the sum that calls report, each tick once",
         arguments: zip(MissedTickPolicy.allCases, [3, 4, 0, 5, 0])
     )
     func missedTicks(_ policy: MissedTickPolicy, _ missed: UInt64) throws {
@@ -19,7 +19,7 @@ import Testing
         let time = self.time
         engine.schedule(at: at(100), every: .nanoseconds(100), policy: policy) { fire in
             fires.append(fire)
-            // A handler that overruns, to 350, and later somebody else who keeps the thread, from 650 to 950.
+            // This handler overruns once, until 350. Later another handler keeps the thread from 650 to 950.
             if fires.count == 1 { time.advance(by: .nanoseconds(250)) }
         }
         engine.schedule(at: at(650)) { _ in time.advance(by: .nanoseconds(300)) }
@@ -29,7 +29,7 @@ import Testing
         #expect(engine.statistics.fires == UInt64(fires.count) + 1)
     }
 
-    @Test("Ticks that a policy leaves out are counted when they are, before any call tells of them")
+    @Test("Ticks that a policy leaves out are counted at once, before a call reports them")
     func leftOut() throws {
         let engine = try TimerEngine(.init(time: time.base))
         let time = self.time
@@ -41,7 +41,7 @@ import Testing
         #expect(engine.statistics.missedTicks == 5)
     }
 
-    @Test("Armed for the past a timer is not late before that, also where the clock has passed what was disarmed")
+    @Test("A timer armed for the past is late only from its arming, even if the clock has passed a disarmed deadline")
     func lateFromArming() throws {
         let engine = try TimerEngine(.init(time: time.base))
         engine.schedule(at: at(50)) { _ in }
@@ -55,7 +55,7 @@ import Testing
         #expect(engine.lateness.max == .zero)
     }
 
-    @Test("A wake-up that finds nothing due is counted as such, each, and one that finds something is not")
+    @Test("Each wake-up that finds nothing due counts as spurious, and no other does")
     func spurious() throws {
         let engine = try TimerEngine(.init(time: time.base))
         engine.schedule(at: at(100)) { _ in }
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(
-        "Wake-ups saved are those of other deadlines that one wake-up served, where tolerances count",
+        "A wake-up counts the further deadlines that it serves as wake-ups saved, where tolerances count",
         arguments: zip(TimerPrecision.allCases, [2, 0, 0])
     )
     func saved(_ precision: TimerPrecision, _ saved: UInt64) throws {
@@ -81,7 +81,7 @@ import Testing
         }
         time.advance(to: at(3000))
         #expect(engine.statistics.wakeupsSaved == saved)
-        // What is late comes with one wake-up everywhere, and where tolerances do not count that saves nothing.
+        // One wake-up serves all late timers on any engine. It counts as a saving only where tolerances count.
         for deadline_ns: Int64 in [5, 6] { engine.schedule(at: at(deadline_ns)) { _ in } }
         time.advance(by: .zero)
         #expect(engine.statistics.wakeupsSaved == (precision == .coalesced ? saved + 1 : 0))

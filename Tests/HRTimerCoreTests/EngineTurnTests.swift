@@ -3,8 +3,8 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// One look of an engine: what is called in it, in which order, and with which counts. Sizes lie on both sides of the 64
-/// timers that an engine takes out of its queue at a time.
+/// One wake-up of an engine: which timers it calls, in which order, and with which counts. The sizes lie on both sides of 64, the
+/// number of timers that an engine takes out of its queue at a time.
 @Suite struct EngineTurnTests {
     let time = ManualTime(start: MonotonicInstant(nanoseconds: 0))
     let engine: TimerEngine
@@ -17,7 +17,7 @@ import Testing
     private func at(_ ns: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: ns) }
 
     @Test(
-        "Order holds however much is due; what handlers arm for the past comes after it, in the order of arming",
+        "Any number of due timers fire in order; timers that handlers arm for the past follow, in order of arming",
         arguments: [1, 63, 64, 65, 200]
     )
     func order(count: Int) {
@@ -28,7 +28,7 @@ import Testing
                 engine.schedule(at: fire.deadline.advanced(by: .nanoseconds(5))) { _ in order.append(index * 10 + 5) }
             }
         }
-        // A handler that runs for long: all of it is due when it returns.
+        // A handler that runs for long: all timers are due when it returns.
         let time = self.time
         engine.schedule(at: at(0)) { _ in time.advance(to: MonotonicInstant(nanoseconds: 1_000_000)) }
         time.advance(to: at(1_000_000))
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(
-        "What a handler arms for an instant between two that are due, and not past, comes between",
+        "A timer that a handler arms for an instant between two later deadlines fires between them",
         arguments: [1, 200]
     )
     func between(count: Int) {
@@ -51,7 +51,7 @@ import Testing
         #expect(order.all == (1...count).flatMap { [$0 * 10, $0 * 10 + 5] })
     }
 
-    @Test("Timers that arm themselves again in the past starve nobody", arguments: [1, 63, 64, 65, 130])
+    @Test("Timers that re-arm themselves for the past do not starve others", arguments: [1, 63, 64, 65, 130])
     func nothingStarves(count: Int) {
         let (engine, order) = (engine, order)
         let calls = Recorder<Int>()
@@ -67,7 +67,7 @@ import Testing
         #expect(calls.count == 1000 + count - 1)
     }
 
-    @Test("Of what is due together, those that arm themselves again in the past come last", arguments: [64, 65])
+    @Test("Among due timers, those that re-arm themselves for the past come last", arguments: [64, 65])
     func pastIsPutOff(count: Int) {
         let (engine, order, time) = (engine, order, time)
         engine.schedule(at: at(5)) { _ in time.advance(to: MonotonicInstant(nanoseconds: 100)) }
@@ -82,7 +82,7 @@ import Testing
         #expect(order.all == Array(0..<count) + [-1] + Array(0..<count))
     }
 
-    @Test("Put off, moved, and put off again, a timer is called once, for its last deadline")
+    @Test("A timer re-armed for the past, then moved by another handler, fires once more, for the last deadline")
     func movedWhilePutOff() {
         let (engine, time) = (engine, time)
         let fires = Recorder<Int64>()
@@ -99,7 +99,7 @@ import Testing
         #expect(fires.all == [10, 2])
     }
 
-    @Test("Missed ticks and lateness are judged when the call is made, not when the engine woke")
+    @Test("Missed ticks and lateness are measured when the call is made, not when the engine woke")
     func clockOfTheCall() {
         let (engine, time) = (engine, time)
         let fires = Recorder<TimerFire>()
@@ -134,7 +134,7 @@ import Testing
         #expect(fires.all.reduce(0) { $0 + 1 + $1.missedTicks } >= 9)
     }
 
-    @Test("A one-shot timer cannot be cancelled any more in its own handler, unless it is armed again")
+    @Test("A one-shot timer can no longer be cancelled in its own handler, unless the handler armed it again")
     func cancelInOwnHandler() {
         let engine = self.engine
         let answers = Recorder<Bool>()
@@ -148,7 +148,7 @@ import Testing
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("A token of another engine does nothing here")
+    @Test("A token of another engine has no effect")
     func foreignToken() throws {
         let other = try TimerEngine(.init(time: time.base))
         let mine = engine.schedule(at: at(10)) { [order] _ in order.append(1) }

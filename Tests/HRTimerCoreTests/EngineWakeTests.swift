@@ -3,13 +3,13 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// How often an engine wakes, counted exactly on frozen time.
+/// How often an engine wakes, with exact counts. On frozen time.
 @Suite struct EngineWakeTests {
     let time = ManualTime(start: MonotonicInstant(nanoseconds: 0))
 
     private func at(_ ns: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: ns) }
 
-    @Test("Precise timers that came and went leave no wake-ups behind", arguments: [1, 31, 32, 33, 64, 100])
+    @Test("Precise timers that have fired cause no further wake-ups", arguments: [1, 31, 32, 33, 64, 100])
     func preciseComeAndGo(count: Int) throws {
         let engine = try TimerEngine(.init(time: time.base))
         let fires = Recorder<Int>()
@@ -25,7 +25,7 @@ import Testing
         #expect(time.nextDeadline == at(3_600_000_000_000))
     }
 
-    @Test("Any number of timers cancelled beside one that is pending costs no wake-up", arguments: [39, 1000, 100_000])
+    @Test("Cancelled timers beside a pending one cost no wake-up", arguments: [39, 1000, 100_000])
     func cancelledBesideOne(count: Int) throws {
         let engine = try TimerEngine(.init(time: time.base))
         let fires = Recorder<Int>()
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "A thousand timers with a tenth of their interval as tolerance wake the engine as often as the greedy minimum",
+        "A thousand timers with a tolerance of a tenth of their interval wake the engine about as rarely as possible",
         arguments: [10, 100]
     )
     func coalesces(hertz: Int) throws {
@@ -63,7 +63,7 @@ import Testing
             }
         }
         time.advance(to: at(1_000_000_000))
-        // Wake at the earliest end of a window that is left, and serve all that have begun.
+        // The greedy minimum: wake at the earliest end of a window not served yet, and serve all windows that have begun.
         windows.sort { $0.end_ns < $1.end_ns }
         var (fewest, woke_ns) = (0, Int64.min)
         for window in windows where window.deadline_ns > woke_ns && window.end_ns <= 1_000_000_000 {
@@ -74,7 +74,7 @@ import Testing
         #expect(engine.statistics.spuriousWakeups == 0)
     }
 
-    @Test("However many timers are due together, one wake-up serves them all", arguments: [64, 65, 1024, 1025, 20_000])
+    @Test("One wake-up serves all timers that are due together", arguments: [64, 65, 1024, 1025, 20_000])
     func manyAtOnce(count: Int) throws {
         let engine = try TimerEngine(.init(time: time.base))
         let fires = Recorder<Int>()
@@ -87,7 +87,7 @@ import Testing
         #expect(engine.statistics.spuriousWakeups == 0)
     }
 
-    @Test("A timer for the instant that the engine sleeps to wakes nobody; one a nanosecond earlier does, once")
+    @Test("A timer for the instant to which the engine sleeps does not wake it; one a nanosecond earlier does, once")
     func sameInstant() throws {
         let engine = try TimerEngine(.init(time: time.base))
         engine.schedule(at: at(0)) { _ in }
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("What two threads advance the clock by adds up", .timeLimit(.minutes(15)))
+    @Test("Advances of the clock by two threads add up", .timeLimit(.minutes(15)))
     func twoThreads() async {
         let time = self.time
         await withTaskGroup(of: Void.self) { group in

@@ -2,31 +2,31 @@ import HRTimerCore
 import HRTimerTesting
 import TestSupport
 
-/// What random timers do and see, on engines or on a model of them: the same script gives the same events on both, or one
-/// of the two is wrong.
+/// Random timers on real engines or on a model of them. The same script gives the same events on both, or one of the two is
+/// wrong.
 protocol EngineWorld: AnyObject {
     var now_ns: Int64 { get }
-    /// Timers ever made; each is known by its number.
+    /// The number of timers ever made. A timer is known by its number.
     var timersMade: Int { get }
     var events: [EngineEvent] { get set }
-    /// What handlers may still do until the next step of the script.
+    /// The operations that handlers may still do until the next step of the script.
     var allowance: HandlerAllowance { get set }
 
     func schedule(_ plan: TimerPlan, at deadline_ns: Int64)
     func reschedule(_ timer: Int, at deadline_ns: Int64) -> Bool
     func cancel(_ timer: Int) -> Bool
     func advance(to instant_ns: Int64)
-    /// Of each engine.
+    /// The number of live timers of each engine.
     var liveTimers: [Int] { get }
 }
 
-/// What a script can see.
+/// What a script observes.
 enum EngineEvent: Equatable, Sendable {
     case called(timer: Int, deadline_ns: Int64, now_ns: Int64, missedTicks: Int)
     case answered(Bool)
 }
 
-/// A timer that is asked for.
+/// The parameters of a timer to be scheduled.
 struct TimerPlan: Sendable {
     var engine: Int
     var interval_ns: Int64?
@@ -35,7 +35,7 @@ struct TimerPlan: Sendable {
     var policy: MissedTickPolicy
 }
 
-/// Without a bound, handlers that make timers and let time pass would never be done.
+/// A bound on what handlers do. Without it, handlers that make timers and let time pass would go on for ever.
 struct HandlerAllowance {
     var slow = 3
     var deeds = 8
@@ -45,36 +45,36 @@ struct HandlerAllowance {
     }
 }
 
-/// One thing that a test or a handler does.
+/// One operation of a test or of a handler.
 enum Deed {
     /// Where a new deadline lies.
     enum Instant {
         case fromNow(Int64)
-        /// From the deadline that is being fired: at or before it is the past.
+        /// Relative to the deadline being fired: an offset of zero or less is in the past.
         case fromFired(Int64)
         case never
     }
 
     case schedule(TimerPlan, Instant)
-    /// One of all timers ever made, stale ones too; nil is whoever's handler does it.
+    /// Any timer ever made, stale ones too; nil means the timer whose handler is running.
     case reschedule(UInt64?, Instant)
     case cancel(UInt64?)
     case advance(Int64)
 }
 
-/// Draws deeds: a scale of time, a crowd and engines that stay the same for one chapter of a run.
+/// Draws random operations. The time scale, the number of timers and the engines stay the same for one chapter of a run.
 struct EngineScript: Sendable {
     let seed: UInt64
     let scale_ns: Int64
     let mostTimers: Int
     let precisions: [TimerPrecision]
-    /// Handlers take longer than intervals, and most timers that repeat are bursts: nobody keeps up.
+    /// Whether handlers take longer than intervals, and most repeating timers are bursts, so that none keeps up.
     let isOverloaded: Bool
 
     init(seed: UInt64) {
         self.seed = seed
         var random = SeededRandom(seed: seed)
-        // Nanoseconds, and on both sides of the steps that a queue may count in.
+        // Nanoseconds, and scales on both sides of the tick in which a queue may count.
         scale_ns = [1, 1000, 70_000, 10_000_000, 3_000_000_000].randomElement(using: &random)!
         mostTimers = [4, 30, 31, 33, 63, 66, 200].randomElement(using: &random)!
         precisions = (0..<Int.random(in: 1...3, using: &random)).map { _ in
@@ -83,7 +83,7 @@ struct EngineScript: Sendable {
         isOverloaded = Int.random(in: 0..<3, using: &random) == 0
     }
 
-    /// What the test itself does at a step.
+    /// Returns the operation that the test itself does at a step.
     func deed(_ random: inout SeededRandom) -> Deed {
         switch Int.random(in: 0..<10, using: &random) {
         case 0...3: return .schedule(plan(&random), instant(&random, isInHandler: false))
@@ -93,7 +93,7 @@ struct EngineScript: Sendable {
         }
     }
 
-    /// What the handler of a timer does in one of its calls. Of most calls nothing.
+    /// Returns what the handler of a timer does in one of its calls: in half of them nothing.
     func deeds(of timer: Int, call: Int) -> [Deed] {
         var random = SeededRandom(
             seed: seed &+ UInt64(timer) &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(call) &* 0xD1B5_4A32_D192_ED03
@@ -135,7 +135,7 @@ struct EngineScript: Sendable {
 }
 
 extension EngineWorld {
-    /// `me` and `fired_ns` are those of the handler that does it, if one does.
+    /// Performs an operation. `me` and `fired_ns` are the timer and the deadline of the handler that does it, or nil.
     func perform(_ deed: Deed, _ script: EngineScript, me: Int? = nil, fired_ns: Int64? = nil) {
         func deadline_ns(_ instant: Deed.Instant) -> Int64 {
             switch instant {
@@ -149,7 +149,7 @@ extension EngineWorld {
         }
         switch deed {
         case .schedule(let plan, let instant):
-            // A crowd that is full makes room, by one that may be stale.
+            // At the most timers, cancels one instead, which may be stale.
             if liveTimers.reduce(0, +) < script.mostTimers {
                 schedule(plan, at: deadline_ns(instant))
             } else if let oldest = timer(UInt64(bitPattern: now_ns)) {
@@ -166,7 +166,7 @@ extension EngineWorld {
         }
     }
 
-    /// What every timer's handler does.
+    /// The handler of every timer: records the call, then does what the script says, within the allowance.
     func call(_ timer: Int, _ call: Int, _ script: EngineScript, deadline_ns: Int64, at_ns: Int64, missedTicks: Int) {
         events.append(.called(timer: timer, deadline_ns: deadline_ns, now_ns: at_ns, missedTicks: missedTicks))
         for deed in script.deeds(of: timer, call: call) {
@@ -184,7 +184,7 @@ extension EngineWorld {
 
 /// Real engines on one frozen clock.
 ///
-/// Unchecked, because engines on virtual time have no thread: all of it happens on the thread of the test.
+/// Unchecked, because engines on virtual time have no thread: everything happens on the thread of the test.
 final class RealEngines: EngineWorld, @unchecked Sendable {
     private let time: ManualTime
     private let engines: [TimerEngine]
@@ -193,8 +193,8 @@ final class RealEngines: EngineWorld, @unchecked Sendable {
     var events: [EngineEvent] = []
     var allowance = HandlerAllowance()
 
-    /// Without spin windows an engine is awake at deadlines alone, as the model is; with them also before precise ones, and calls
-    /// then what may come within its tolerance.
+    /// Without spin windows an engine is awake only at deadlines, as the model is. With them it is also awake before precise
+    /// deadlines, and then calls timers whose tolerance allows it.
     init(_ script: EngineScript, spins: Bool = false) throws {
         let time = ManualTime()
         self.time = time
@@ -206,7 +206,7 @@ final class RealEngines: EngineWorld, @unchecked Sendable {
         }
     }
 
-    /// Handlers hold this object.
+    /// Shuts the engines down, since their handlers hold this object.
     func end() {
         for engine in engines { engine.shutdown() }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HRTimerCore
 
-/// Random operations against a sorted array that is obviously right.
+/// Random operations on a core, compared with a sorted array that is obviously right.
 @Suite struct FiringOrderModelTests {
     private struct Model {
         var armed: [(deadline_ns: Int64, armedAs: Int, token: TimerToken)] = []
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("What is armed for the past has its turn, though a timer arms itself for each instant that comes")
+    @Test("A timer armed for the past is called although another timer re-arms itself for each next instant")
     func pastIsNotStarved() {
         var timers = FiringCore(precision: .normal)
         func add(_ deadline_ns: Int64) -> TimerToken {
@@ -117,7 +117,7 @@ import Testing
             guard case .fire = timers.poll(now_ns, horizon_ns: .min, limit_ns: .max, &fire) else { continue }
             called.append(fire.token)
             if fire.token == restless { _ = timers.arm(restless, now_ns + 1, nil) }
-            // For an instant that the thread has passed.
+            // Armed for an instant that the thread has already passed.
             if late == nil { late = add(5) }
             if timers.finish(&fire, now_ns, wasCalled: true) { fire.letGo() }
         }
@@ -125,7 +125,7 @@ import Testing
         #expect(called.count { $0 == restless } >= 4)
     }
 
-    @Test("The end makes every token stale and leaves nothing armed")
+    @Test("Ending a core makes every token stale and leaves nothing armed")
     func end() {
         var timers = FiringCore(precision: .normal)
         let tokens = (0..<1000).map { timers.add(deadline_ns: Int64($0)) }

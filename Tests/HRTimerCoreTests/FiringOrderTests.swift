@@ -3,8 +3,8 @@ import Testing
 
 @testable import HRTimerCore
 
-/// In which order a core gives out what is due, and what becomes of a timer by what is done to it before and during its call. Told
-/// the time.
+/// The order in which a core fires due timers, and the effect of changes to a timer before and during its call. The tests
+/// pass the time in.
 @Suite struct FiringOrderTests {
     private func add(_ core: inout FiringCore, _ deadline_ns: Int64) -> TimerToken {
         var request = TimerRequest()
@@ -12,7 +12,7 @@ import Testing
         return core.add(.handler { _ in }, request)
     }
 
-    /// The timers that fire at that time, in order, each call over before the next begins.
+    /// Returns the timers that fire at `now_ns`, in order. Each call ends before the next begins.
     private func fired(
         _ core: inout FiringCore,
         at now_ns: Int64,
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("Disarmed, moved or removed by an earlier one's call, what expired with that does not come")
+    @Test("A due timer that an earlier call disarms, moves or removes does not fire")
     func withdrawn() {
         var core = FiringCore(precision: .normal)
         let tokens = (0..<5).map { _ in add(&core, 100) }
@@ -47,7 +47,7 @@ import Testing
         #expect(second == [tokens[2]])
     }
 
-    @Test("A call that nobody touched its timer in is told from one that armed, disarmed or removed it, and from none")
+    @Test("isUntouchedSinceCall is true only in a call in which nobody armed, disarmed or removed the timer")
     func untouched() {
         for (deed, isExpected) in [("nothing", true), ("arm", false), ("disarm", false), ("remove", false)] {
             var core = FiringCore(precision: .normal)
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(
-        "Withdrawn before its deadline, a timer and all that expired with it come again in their former order",
+        "A timer withdrawn before its deadline, and all that expired with it, fire later in their former order",
         arguments: [2, 64, 65]
     )
     func withdrawnAhead(count: Int) {
@@ -89,7 +89,7 @@ import Testing
         #expect(all == tokens + [late])
     }
 
-    @Test("Timers of a group that is not served wait in order, and come when it is served", arguments: [1, 200])
+    @Test("Timers of a group that is not served wait, and fire in order once it is served", arguments: [1, 200])
     func groups(count: Int) {
         var core = FiringCore(precision: .normal)
         let tokens = (0..<count).map { index in
@@ -109,7 +109,7 @@ import Testing
         #expect(rest == expected.map(\.element))
     }
 
-    @Test("What was given out is removed, or armed anew, without harm to those that expired with it", arguments: 1...3)
+    @Test("Removing or re-arming a timer taken from the core leaves the other expired ones intact", arguments: 1...3)
     func removedOutside(each step: Int) {
         var core = FiringCore(precision: .normal)
         let tokens = (0..<100).map { _ in core.add(deadline_ns: 100) }
@@ -123,7 +123,7 @@ import Testing
         #expect(count == 100 - 100 / step)
     }
 
-    @Test("Told the time when it is made, a core files each timer but once or twice before it gives it out")
+    @Test("A core created with the present time takes less than half the cascade steps of one without it")
     func told() {
         let now_ns: Int64 = 1_000_000_000_000_000
         func looks(_ core: inout FiringCore) -> Int {
@@ -143,7 +143,7 @@ import Testing
         #expect(looksIfNot > 2 * looksIfTold)
     }
 
-    @Test("Expired timers of a tenth group find room, as those of the groups before, one by one")
+    @Test("Expired timers that move to ten groups, one by one, still fire in order")
     func manyGroups() {
         var core = FiringCore(precision: .normal)
         let tokens = (0..<10).map { _ in add(&core, 100) }

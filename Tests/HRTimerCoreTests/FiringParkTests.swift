@@ -2,13 +2,13 @@ import Testing
 
 @testable import HRTimerCore
 
-/// When a core has its thread awake, and what wakes a thread that sleeps: to the nanosecond, told the time.
+/// When a core's thread is awake, and which deadlines wake a parked thread, to the nanosecond. The tests pass the time in.
 @Suite struct FiringParkTests {
-    /// How near before a precise deadline an ordinary one is waited for precisely too.
+    /// An ordinary deadline that is less than this before a precise one is waited for precisely too.
     private static let neighbourhood_ns: Int64 = 100_000
     private static let precise_ns: Int64 = 50_000_000
 
-    /// When the thread is to be awake for an ordinary deadline and a precise one.
+    /// Returns when a core with an ordinary and a precise timer has its thread awake.
     private func wake(_ precision: TimerPrecision, ordinary_ns: Int64, precise_ns: Int64) -> Park {
         var core = FiringCore(precision: precision)
         _ = core.add(deadline_ns: precise_ns, .init(isPrecise: true))
@@ -16,7 +16,7 @@ import Testing
         return core.exactPark()
     }
 
-    /// A core whose thread sleeps until then.
+    /// Returns a core whose thread is parked until `wake`.
     private func asleep(_ precision: TimerPrecision, _ wake: Park) -> FiringCore {
         var core = FiringCore(precision: precision)
         core.park(until: wake)
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "An ordinary timer less than 100 µs before a precise one is waited for precisely too; one further off is not",
+        "An ordinary deadline is waited for precisely if it is less than 100 µs before a precise one, and only then",
         arguments: [.normal, .coalesced] as [TimerPrecision]
     )
     func neighbour(_ precision: TimerPrecision) {
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("Armed again a precise timer is one still, and what it asks for anew counts from then on")
+    @Test("A precise timer that is armed again stays precise; new options count from the next arming on")
     func armedAgain() {
         var core = FiringCore(precision: .normal)
         let timer = core.add(deadline_ns: 1000, .init(isPrecise: true))
@@ -60,7 +60,7 @@ import Testing
         #expect(ordinary.until_ns == 3000 && !ordinary.isPrecise)
     }
 
-    @Test("Without a precise timer only a precise core waits precisely")
+    @Test("Without precise timers only a precise core waits precisely")
     func withoutPrecise() {
         for precision in TimerPrecision.allCases {
             var core = FiringCore(precision: precision)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("The end of a window before a precise timer is waited for precisely if that is nearer than 100 µs")
+    @Test("The end of a window is waited for precisely if a precise deadline follows within less than 100 µs")
     func windowBeforePrecise() {
         for (end_ns, isPrecise) in [
             (Self.precise_ns - Self.neighbourhood_ns, false), (Self.precise_ns - Self.neighbourhood_ns + 1, true),
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(
-        "A thread that sleeps is woken, once, for an earlier deadline and not for the same",
+        "An earlier deadline wakes a parked thread, once; an equal or later one does not",
         arguments: [false, true]
     )
     func ordinary(isPrecise: Bool) {
@@ -101,7 +101,7 @@ import Testing
         #expect(core.parkedUntil_ns == .min)
     }
 
-    @Test("A precise timer wakes a thread that would wake less than 100 µs before it and not precisely")
+    @Test("A precise timer wakes a thread that would otherwise wake imprecisely, less than 100 µs before it")
     func precise() {
         for (after_ns, isExpected) in [
             (Self.neighbourhood_ns + 1, false), (Self.neighbourhood_ns, false), (Self.neighbourhood_ns - 1, true),
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("Where tolerances count, a thread is woken if it sleeps beyond the end of the window, and not for its begin")
+    @Test("Where tolerances count, a timer wakes the thread only if that is parked beyond the end of the window")
     func window() {
         for (precision, end_ns, isExpected) in [
             (.coalesced, 1_000_000, false), (.coalesced, 999_999, true), (.normal, 1_000_000, true),

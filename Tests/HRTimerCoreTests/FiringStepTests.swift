@@ -3,15 +3,15 @@ import Testing
 
 @testable import HRTimerCore
 
-/// A core's steps one by one, told the time: what its thread takes, prepares ahead, and calls or finds withdrawn, and what
-/// others do to the same state meanwhile.
+/// A core's steps, one by one. The tests pass the time in and play both sides: the thread, which takes due timers, prepares calls
+/// and makes them or finds them withdrawn, and other threads, which change the same state meanwhile.
 @Suite struct FiringStepTests {
     private static let deadline_ns: Int64 = 1_000_000
 
-    /// The thread is awake so long before.
+    /// When the thread is awake for the deadline: 50 µs before it.
     private static let ahead_ns: Int64 = deadline_ns - 50_000
 
-    /// A state that nobody else has, as behind an engine's lock.
+    /// A core that nobody else uses, as if its engine's lock were held.
     private struct Engine: ~Copyable {
         var state: FiringCore
         private var isCommitted = false
@@ -44,7 +44,7 @@ import Testing
             return token
         }
 
-        /// The next call at that time, prepared ahead for deadlines up to `upTo_ns`; nil if the thread sleeps.
+        /// Returns the next call at `now_ns`, prepared ahead for deadlines up to `upTo_ns`; nil if the thread parks.
         mutating func call(at now_ns: Int64, upTo upTo_ns: Int64 = .min) -> Fire? {
             var call = Fire()
             while true {
@@ -57,7 +57,7 @@ import Testing
             }
         }
 
-        /// When the thread is awake next, nothing being due.
+        /// Returns until when the thread parks; nil if a timer is due.
         mutating func sleep(at now_ns: Int64) -> Park? {
             var call = Fire()
             while true {
@@ -72,7 +72,7 @@ import Testing
 
         func name(_ call: borrowing Fire) -> String { names[call.token] ?? "?" }
 
-        /// All calls at that time, one after the other: the names of their timers, and how many ticks they missed.
+        /// Makes all calls at `now_ns`, one after the other. Returns the names of their timers with the missed ticks reported.
         mutating func calls(at now_ns: Int64) -> [String] {
             var all: [String] = []
             while let call = call(at: now_ns) {
@@ -87,27 +87,27 @@ import Testing
             isCommitted = false
         }
 
-        /// The deadline of the prepared call has come.
+        /// Commits the prepared call, as the thread does at its deadline. Returns false if it was withdrawn.
         mutating func commit() -> Bool {
             let isCommittedNow = state.commit.commit()
             isCommitted = isCommitted || isCommittedNow
             return isCommittedNow
         }
 
-        /// The next call at that time, which there is.
+        /// Returns the next call at `now_ns`; throws if there is none.
         mutating func dueCall(at now_ns: Int64) throws -> Fire {
             guard let call = call(at: now_ns) else { throw NoCall() }
             return call
         }
 
-        /// Makes up the next call ahead of its deadline, as a thread does that has woken for it.
+        /// Prepares the next call ahead of its deadline, as a thread does that has woken for it.
         mutating func callAhead() throws -> Fire {
             let call = call(at: FiringStepTests.ahead_ns, upTo: FiringStepTests.deadline_ns)
             guard let call, call.isAhead else { throw NoCall() }
             return call
         }
 
-        /// The same for a repeating timer whose call before took two intervals too long: it has two ticks to tell.
+        /// Prepares a call ahead for a repeating timer whose previous call overran by two intervals: it reports two missed ticks.
         mutating func callAheadAfterOverrun() throws -> Fire {
             add("one", deadline_ns - 300_000, every: 100_000, policy: .mergeToGrid)
             let overrunning = try dueCall(at: deadline_ns - 300_000)
@@ -118,7 +118,7 @@ import Testing
 
     private struct NoCall: Error {}
 
-    /// What keeps its state under the engine's lock, as a source does: here nothing but what it was told.
+    /// An owner of a timer, as a source is. Its only state is a record of the times that it was told.
     private final class Owner: TimerOwner {
         let told = Recorder<Int64>()
 
@@ -133,7 +133,7 @@ import Testing
         func coreHasEnded() {}
     }
 
-    @Test("A call that is made up ahead waits for its deadline, and is over when it was made")
+    @Test("A call prepared ahead is committed at its deadline, and is finished after it was made")
     func made() throws {
         var engine = Engine()
         engine.add("one", Self.deadline_ns)
@@ -142,14 +142,14 @@ import Testing
         engine.end(call, at: Self.deadline_ns)
         #expect(hasBegun && engine.state.account.statistics.fires == 1)
         #expect(engine.state.count == 0)
-        // The thread is awake when a call is over.
+        // After a call the thread is awake.
         let next = engine.add("next", Self.deadline_ns - 1)
         let isWoken = engine.state.mustWake(for: next, Self.deadline_ns - 1, Self.deadline_ns)
         let rest = engine.calls(at: Self.deadline_ns)
         #expect(!isWoken && rest == ["next 0"])
     }
 
-    @Test("Called off, it is called at its deadline in its former place, and is no fire until then")
+    @Test("A withdrawn timer is called at its deadline in its former order, and counts as a fire only then")
     func calledOff() throws {
         var engine = Engine()
         let first = engine.add("first", Self.deadline_ns)
@@ -165,7 +165,7 @@ import Testing
         #expect(engine.state.account.statistics.fires == 2)
     }
 
-    @Test("What is done to another timer does not call it off")
+    @Test("Changing another timer does not withdraw a prepared call")
     func otherTimer() throws {
         var engine = Engine()
         engine.add("one", Self.deadline_ns)
@@ -179,7 +179,7 @@ import Testing
         engine.end(call, at: Self.deadline_ns)
     }
 
-    @Test("Ticks that a call was to tell are told by the next one if it is called off")
+    @Test("The missed ticks that a withdrawn call would have reported are reported by the next call")
     func untoldTicks() throws {
         var engine = Engine()
         let call = try engine.callAheadAfterOverrun()
@@ -191,7 +191,7 @@ import Testing
         #expect(engine.state.account.statistics.missedTicks == 2)
     }
 
-    @Test("Armed anew while its call is made up ahead, a timer has no ticks that were missed before")
+    @Test("A timer that is armed again while its call is prepared forgets the ticks missed before")
     func armedAnewAhead() throws {
         var engine = Engine()
         let call = try engine.callAheadAfterOverrun()
@@ -202,7 +202,7 @@ import Testing
         #expect(isArmed && isCalledOff && calls == ["one 0"])
     }
 
-    @Test("Something earlier that is armed meanwhile breaks it off, with one wake, and is called first, ahead as well")
+    @Test("An earlier deadline withdraws a prepared call, sends one wake, and is itself called first, prepared ahead")
     func earlierOne() throws {
         var engine = Engine()
         engine.add("late", Self.deadline_ns)
@@ -223,7 +223,7 @@ import Testing
         #expect(rest == ["early 10 0", "late 0", "early 0 0"])
     }
 
-    @Test("Nothing wakes for a call that has begun: the thread looks again after it")
+    @Test("An earlier deadline sends no wake once a call is committed: the thread polls again after the call")
     func begun() throws {
         var engine = Engine()
         let late = engine.add("late", Self.deadline_ns)
@@ -239,7 +239,7 @@ import Testing
         #expect(rest == ["early 0"])
     }
 
-    @Test("Cancelling decides about a call made up ahead until it begins, and wakes the thread that waits for it")
+    @Test("Until a prepared call is committed, cancel prevents it and wakes the thread that waits for it")
     func cancelled() throws {
         for hasBegun in [false, true] {
             var engine = Engine()
@@ -258,7 +258,7 @@ import Testing
         }
     }
 
-    @Test("A call that something earlier has withdrawn is cancelled before it was made: cancel says so")
+    @Test("Cancel returns true for a timer whose prepared call an earlier deadline has withdrawn")
     func cancelledAfterWithdrawal() throws {
         var engine = Engine()
         let late = engine.add("late", Self.deadline_ns)
@@ -273,7 +273,7 @@ import Testing
         #expect(calls == ["early 0"])
     }
 
-    @Test("Its owner calls it off by moving it, sooner or later, or by taking the deadline back, and wakes the thread")
+    @Test("An owner withdraws a prepared call, and wakes the thread, by moving the deadline either way or clearing it")
     func ownersDeed() throws {
         for deadline_ns in [Self.deadline_ns - 10, Self.deadline_ns, Self.deadline_ns + 10, .max] {
             var engine = Engine()
@@ -289,7 +289,7 @@ import Testing
         }
     }
 
-    @Test("An owner is told the deadline where its call is made up ahead, and the clock's reading where it is late")
+    @Test("An owner is told the deadline if its call is prepared ahead, and the clock's reading if it is late")
     func ownersTime() throws {
         var engine = Engine()
         let owner = Owner()
@@ -304,7 +304,7 @@ import Testing
         #expect(owner.told.all == [Self.deadline_ns, Self.deadline_ns + 30])
     }
 
-    @Test("An owner's window counts where tolerances count, and ends where its deadline is where they do not")
+    @Test("An owner's tolerance counts on a coalesced engine; on others its timer is due at the deadline")
     func ownersWindow() {
         for (precision, at_ns) in [(.coalesced, 5100), (.normal, 5000), (.precise, 5000)] as [(TimerPrecision, Int64)] {
             var engine = Engine(precision)
@@ -317,7 +317,7 @@ import Testing
         }
     }
 
-    @Test("A tolerance that comes with a new deadline counts up to half the interval as well")
+    @Test("A tolerance set with a new deadline counts only up to half the interval too")
     func newTolerance() {
         var engine = Engine(.coalesced)
         let timer = engine.add("one", 2000, every: 100)
@@ -326,7 +326,7 @@ import Testing
         #expect(isArmed && wake?.until_ns == 5050)
     }
 
-    @Test("After the end an owner's deadline is forgotten, and nothing is called")
+    @Test("After the core has ended, an owner's deadline has no effect, and nothing is called")
     func ended() throws {
         var engine = Engine()
         let timer = engine.add(Owner())
@@ -344,7 +344,7 @@ import Testing
         _ = consume timers
     }
 
-    @Test("A timer armed for the past is late from then on, or from when the thread looked if that is awake")
+    @Test("A timer armed for the past is late from its arming, or from the latest poll if the thread is awake")
     func lateFrom() throws {
         var engine = Engine(.normal)
         let owner = engine.add(Owner())
@@ -367,7 +367,7 @@ import Testing
         engine.end(third, at: 8000)
     }
 
-    @Test("A thread that has begun to look is awake, also between calls: nothing wakes it")
+    @Test("A thread that has begun to poll needs no wake, also between calls")
     func awake() throws {
         var engine = Engine(.normal)
         engine.add("one", 5000)
@@ -386,7 +386,7 @@ import Testing
         #expect(engine.state.account.statistics.wakesSent == 0)
     }
 
-    @Test("A timer in the place of another has neither its ticks nor its owner")
+    @Test("A timer that takes another's slot inherits neither its missed ticks nor its owner")
     func placeOfAnother() throws {
         var engine = Engine(.normal)
         let overrunning = engine.add("overrunning", 1000, every: 1000, policy: .mergeToGrid)
@@ -406,7 +406,7 @@ import Testing
         #expect(engine.state.count == 0)
     }
 
-    @Test("Armed anew a timer has no ticks that were missed before")
+    @Test("A timer that is armed again forgets the ticks missed before")
     func armedAnew() throws {
         var engine = Engine(.normal)
         let timer = engine.add("one", 1000, every: 1000, policy: .mergeToGrid)

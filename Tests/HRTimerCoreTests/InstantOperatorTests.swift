@@ -4,7 +4,7 @@ import Testing
 @Suite struct InstantOperatorTests {
     private let zero = MonotonicInstant(nanoseconds: 0)
 
-    @Test("Instants move by durations and differ by them, on every clock")
+    @Test("Adding and subtracting durations, and subtracting instants, work on every clock")
     func arithmetic() {
         #expect(zero + .nanoseconds(5) == MonotonicInstant(nanoseconds: 5))
         #expect(zero - .nanoseconds(5) == MonotonicInstant(nanoseconds: -5))
@@ -17,14 +17,14 @@ import Testing
         #expect(BootTimeInstant(nanoseconds: 9) - .seconds(1) == BootTimeInstant(nanoseconds: 9 - 1_000_000_000))
     }
 
-    @Test("A part of a nanosecond rounds up in both directions: never early")
+    @Test("A part of a nanosecond rounds up for sums and differences, so that no instant is early")
     func rounding() {
         let half = Duration(secondsComponent: 0, attosecondsComponent: 500_000_000)
         #expect(zero + half == MonotonicInstant(nanoseconds: 1))
         #expect(zero - half == zero)
     }
 
-    @Test("What does not fit saturates, and distantFuture stays")
+    @Test("Results that do not fit saturate, and distantFuture stays distantFuture")
     func bounds() {
         let longest = Duration(attoseconds: .max), shortest = Duration(attoseconds: .min)
         #expect(zero + longest == .distantFuture)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HRTimerCore
 
-/// Jitter and phase of repeating timers: as a function, against a model that counts tick by tick, and on an engine.
+/// Jitter and phase of repeating timers, tested on an engine, and as a function against a model that counts tick by tick.
 @Suite struct JitterTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -28,12 +28,12 @@ import Testing
         }
     }
 
-    /// How long after its nominal deadline each fire came.
+    /// Returns how long after its nominal deadline each fire came.
     private func delays(_ interval: Duration) -> [Duration] {
         fires.all.enumerated().map { (start + interval * ($0 + 1)).duration(to: $1.deadline) }
     }
 
-    @Test("Each call comes after its nominal deadline, by less than the bound, and never after the next one")
+    @Test("Each call comes less than the bound after its nominal deadline, and before the next nominal one")
     func bounds() {
         every(.seconds(1), .upTo(.milliseconds(250)))
         time.advance(by: .seconds(10_000) + .milliseconds(500))
@@ -45,7 +45,7 @@ import Testing
         #expect(Set(delays).count > 9_900)
     }
 
-    @Test("Jitter is uniform: of 10^4 calls each tenth of the bound gets a tenth, within five standard deviations")
+    @Test("Jitter is uniform: each tenth of the bound gets a tenth of 10^4 calls, within five standard deviations")
     func uniform() {
         every(.seconds(1), .full)
         time.advance(by: .seconds(10_001))
@@ -54,7 +54,7 @@ import Testing
         #expect(counts.allSatisfy { abs($0 - 1000) < 150 })
     }
 
-    @Test("A bound of more than the interval counts as the interval, and of less than nothing as none")
+    @Test("A jitter bound beyond the interval counts as the interval, and a negative or NaN one as none")
     func clamped() {
         for (jitter, most) in [
             (Jitter.upTo(.seconds(5)), Duration.seconds(1)), (.share(7), .seconds(1)),
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("The same seed gives the same calls, another one others; without one a virtual time gives each timer its own")
+    @Test("A seed gives the same jitter each time; without one, each timer on virtual time has its own seed")
     func seeds() throws {
         func deadlines(_ jitter: Jitter?) throws -> [MonotonicInstant] {
             let time = ManualTime()
@@ -91,13 +91,13 @@ import Testing
         let full = Jitter.share(1, seed: 7)
         #expect(try deadlines(full) == deadlines(full))
         #expect(try deadlines(full) != deadlines(.share(1, seed: 8)))
-        // Two timers of one seed and one grid are one.
+        // Two timers with the same seed and grid have the same deadlines.
         #expect(try Set(deadlines(full)).count * 2 == deadlines(full).count)
         #expect(try deadlines(.full) == deadlines(.full))
         #expect(try Set(deadlines(.full)).count == deadlines(.full).count)
     }
 
-    @Test("A thousand timers of one period, made at once, are spread over it by a random phase, and stay so")
+    @Test("A random phase spreads a thousand timers of one period over it, and each keeps its phase")
     func thousand() {
         for _ in 0..<1000 { every(.seconds(60), nil, phase: .random) }
         time.advance(by: .seconds(180))
@@ -118,17 +118,17 @@ import Testing
         }
     }
 
-    @Test("A thousand timers of one period with jitter never fall together")
+    @Test("Jitter keeps a thousand timers of one period from firing in the same second")
     func apart() {
         for _ in 0..<1000 { every(.seconds(60), .full) }
         time.advance(by: .seconds(181))
         var counts: [Int64: Int] = [:]
         for fire in fires.all { counts[fire.deadline.nanoseconds / 1_000_000_000, default: 0] += 1 }
-        // Without it, all 1000 come in one second of sixty.
+        // Without jitter, all 1000 come in one second of sixty.
         #expect(counts.values.max() ?? .max < 50)
     }
 
-    @Test("A phase by a seed is the same each time, and not before the deadline given; a single call has none")
+    @Test("A seeded phase is the same each time, and never before the given deadline; a one-shot timer has none")
     func phases() throws {
         func first(_ phase: TimerPhase, every interval: Duration? = .seconds(60)) throws -> Duration {
             let time = ManualTime()
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(
-        "Moved and given another interval a timer keeps its jitter, within the new interval; cancelled it leaves none"
+        "A moved timer keeps its jitter, fitted to a new interval; a cancelled timer leaves no jitter behind"
     )
     func moved() {
         let token = every(.seconds(60), .share(0.5))
@@ -176,12 +176,12 @@ import Testing
         time.advance(by: .seconds(1))
         #expect(engine.liveTimers == 0)
         #expect(engine.core.state.withLock { $0.jitters.count } == 0)
-        // The next timer in that place has none.
+        // The next timer in that slot has no jitter.
         let plain = engine.schedule(after: 1, every: .seconds(1)) { _ in }
         #expect(engine.deadline(of: plain) == time.now + .seconds(1))
     }
 
-    @Test("A call that was withdrawn in its spin comes again at its own deadline, and the grid goes on")
+    @Test("A jittered call that is withdrawn during its spin comes at its own deadline, and the grid goes on")
     func withdrawn() throws {
         let engine = try TimerEngine(.init(precision: .precise, time: time.base))
         let fires = Recorder<MonotonicInstant>()
@@ -193,14 +193,14 @@ import Testing
         twin.schedule(after: 1, every: .seconds(1), jitter: .share(0.5, seed: 3)) { wanted.append($0.deadline) }
         let deadline = try #require(engine.deadline(of: token))
         time.advance(to: deadline - .microseconds(10))
-        // An earlier timer has the prepared callback withdrawn.
+        // Arming an earlier timer withdraws the prepared callback.
         engine.schedule(at: deadline - .microseconds(5)) { _ in }
         time.advance(by: .seconds(20))
         #expect(fires.all == wanted.all && fires.count > 18)
     }
 
     @Test(
-        "Missed ticks, under each policy: what has not come because of its jitter is not missed",
+        "Under each policy a tick whose jittered deadline has not come does not count as missed",
         arguments: MissedTickPolicy.allCases
     )
     func model(_ policy: MissedTickPolicy) {
@@ -233,7 +233,7 @@ import Testing
     }
 }
 
-/// Counts tick by tick.
+/// A model of jittered ticks that counts them one by one.
 private struct JitterModel {
     let interval_ns: Int64
     let jitter: TickJitter?

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HRTimerCore
 
-/// How a lateness is split among causes, by a timeline and by counts that are made up.
+/// How a lateness is split among its causes, from invented timelines and counts.
 @Suite struct LateFireTests {
     private let ms: Int64 = 1_000_000
 
@@ -23,7 +23,7 @@ import Testing
         return timeline
     }
 
-    @Test("A thread that is woken late without having waited for a processor is late by its wake-up")
+    @Test("A late wake-up is the cause if the thread did not wait for a processor")
     func wakeup() {
         let timeline = timeline { $0.add(.parked, 0, 1080, planned_ns: 1000) }
         let explained = LateFire(deadline_ns: 1000, called_ns: 1090).explained(by: timeline)
@@ -31,7 +31,7 @@ import Testing
         #expect(explained.woken_ns == 1080)
     }
 
-    @Test("What it waited for a processor is the run queue's, up to its waking, and preemption's after that")
+    @Test("Waiting for a processor counts as run queue until the thread wakes, and as preemption after that")
     func runQueue() {
         let timeline = timeline { $0.add(.parked, 0, 10 * ms, planned_ns: 1 * ms) }
         var fire = LateFire(deadline_ns: 1 * ms, called_ns: 14 * ms)
@@ -43,7 +43,7 @@ import Testing
         )
     }
 
-    @Test("A handler that ran at the deadline is named, with its end; what waits behind it is late by it")
+    @Test("A handler that runs at the deadline is the cause for the next call, and is named with its end")
     func handlerBefore() {
         let slow = TimerToken(hrt_token(slot: 7, generation: 1))
         let timeline = timeline {
@@ -56,7 +56,7 @@ import Testing
         #expect(explained.before?.end_ns == 2 * ms)
     }
 
-    @Test("Where page faults alone make up half of what a handler ran, all of that is theirs; else only they are")
+    @Test("Page faults account for a handler's whole run if they take half of it, else only for themselves")
     func pageFaults() {
         let timeline = timeline { $0.add(.called, 0, 1 * ms, .max, .stale) }
         var fire = LateFire(deadline_ns: 0, called_ns: 1 * ms)
@@ -66,7 +66,7 @@ import Testing
         #expect(causes(fire.explained(by: timeline)) == [.pageFault: 100_000, .handlerBefore: 900_000])
     }
 
-    @Test("A long sleep past its end, with a switch more than there were parks, was a stop; a short one a wake-up")
+    @Test("Oversleeping by long, with more switches than parks, counts as a stop; oversleeping briefly as a wake-up")
     func stopped() {
         for (late_ns, cause) in [(20 * ms, LatenessCause.stopped), (500_000, .wakeup)] {
             let timeline = timeline { $0.add(.parked, 0, 1 * ms + late_ns, planned_ns: 1 * ms) }
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("What the host took is known from a gap while the thread ran, or from steal time where it slept too long")
+    @Test("Time the host stole shows as a gap while the thread ran, or as steal time while it slept too long")
     func stolen() {
         let running = timeline { $0.add(.parked, 0, 100, planned_ns: 1 * ms) }
         var fire = LateFire(deadline_ns: 1 * ms, called_ns: 6 * ms)
@@ -88,7 +88,7 @@ import Testing
         #expect(causes(fire.explained(by: asleep)) == [.stolen: 20 * ms, .wakeup: 10 * ms])
     }
 
-    @Test("A timer that was armed late, a clock that was set and a suspended system count first")
+    @Test("Late arming, a step of the clock and a suspended system are attributed first")
     func clocks() {
         let timeline = timeline { $0.add(.parked, 0, 10 * ms, planned_ns: 10 * ms) }
         var fire = LateFire(deadline_ns: 1 * ms, lateFrom_ns: 3 * ms, called_ns: 10 * ms)
@@ -97,7 +97,7 @@ import Testing
         #expect(causes(fire.explained(by: timeline)) == [.armedLate: 2 * ms, .clockStep: 4 * ms, .suspended: 3 * ms])
     }
 
-    @Test("Sleep that a tolerance allows is told as that; a loop's that sleeps on is busy with other modes")
+    @Test("Sleep within the tolerance counts as tolerance; planned sleep beyond it is a loop busy with other modes")
     func onPurpose() {
         let timeline = timeline { $0.add(.parked, 0, 5 * ms, planned_ns: 4 * ms) }
         var fire = LateFire(deadline_ns: 1 * ms, called_ns: 5 * ms)
@@ -107,7 +107,7 @@ import Testing
         #expect(causes(fire.explained(by: timeline)) == [.tolerance: 2 * ms, .loopBusy: 1 * ms, .wakeup: 1 * ms])
     }
 
-    @Test("What a loop does beside its timers is its being busy, up to the way to a call")
+    @Test("A loop's time awake counts as busy, but for the way from the wake-up to the call")
     func loopBusy() {
         let timeline = timeline { $0.add(.parked, 0, 1 * ms) }
         var fire = LateFire(deadline_ns: 1 * ms, called_ns: 3 * ms)
@@ -115,7 +115,7 @@ import Testing
         #expect(causes(fire.explained(by: timeline)) == [.loopBusy: 2 * ms - 20_000, .wakeup: 20_000])
     }
 
-    @Test("A burst longer than the thread remembers was calls of handlers")
+    @Test("A burst of calls that is longer than the timeline remembers counts as handlers")
     func burst() {
         let timeline = timeline { timeline in
             for number in 0..<1000 as Range<Int64> {
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("Parts add up to the lateness exactly, whatever was counted, and asleep, awake and calling to the time")
+    @Test("Random parts add up exactly to the lateness; time asleep, awake and in calls agrees with a model")
     func addsUp() throws {
         let operations = environment("HRTIMER_FIRES").flatMap { Int($0) } ?? 20_000
         var random = SeededRandom.fromEnvironment()

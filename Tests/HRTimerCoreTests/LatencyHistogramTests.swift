@@ -2,9 +2,9 @@ import HRTimerCore
 import TestSupport
 import Testing
 
-/// A histogram as its users have it.
+/// The public histogram type.
 @Suite struct LatencyHistogramTests {
-    @Test("Values of any spelling are counted, summed, and found again by the part of all that they are")
+    @Test("Durations and seconds are recorded, counted and summed, and quantiles and percentiles return them")
     func record() {
         let histogram = LatencyHistogram()
         #expect(histogram.quantile(0.5) == nil)
@@ -24,7 +24,7 @@ import Testing
         #expect(histogram.quantile(0.5) == histogram.percentile(50))
     }
 
-    @Test("A count up to a bound is that of all values not above it, to two digits")
+    @Test("A count up to a bound has all values at or below it, to two digits")
     func countUpTo() {
         let histogram = LatencyHistogram()
         for value in [-5, 10, 20, 30, 1_000_000] { histogram.record(.nanoseconds(value)) }
@@ -39,7 +39,7 @@ import Testing
         #expect(histogram.earlyCount == 1)
     }
 
-    @Test("Its description is what one wants to see of it")
+    @Test("The description has the count, the early values, the extremes and three percentiles")
     func description() {
         let histogram = LatencyHistogram()
         for value in 1...100 { histogram.record(.microseconds(value)) }
@@ -48,7 +48,7 @@ import Testing
         #expect("\(histogram)" == "102 values, 1 early: min -20 ns, p50 50 µs, p90 91 µs, p99 100 µs, max 1.5 s")
     }
 
-    @Test("Threads may record side by side, and nothing is lost")
+    @Test("Several threads may record at once, and no value is lost")
     func threads() async {
         let histogram = LatencyHistogram()
         await withTaskGroup(of: Void.self) { group in

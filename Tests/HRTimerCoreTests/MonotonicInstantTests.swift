@@ -10,7 +10,7 @@ import Testing
         #expect(MonotonicInstant(nanoseconds: 0).advanced(by: .seconds(Int64.max)) == .distantFuture)
     }
 
-    @Test("The distant future stays where it is, whatever is added")
+    @Test("Adding any duration to distantFuture gives distantFuture")
     func neverIsNever() {
         #expect(MonotonicInstant.distantFuture.advanced(by: .seconds(-1_000_000)) == .distantFuture)
     }
@@ -25,7 +25,7 @@ import Testing
         #expect(b.duration(to: a) == .nanoseconds(-7))
     }
 
-    @Test("Instants are ordered, and print themselves with nine decimals")
+    @Test("Instants are ordered, and their descriptions have nine decimals")
     func orderAndText() {
         #expect(MonotonicInstant.distantPast < MonotonicInstant(nanoseconds: 0))
         #expect(MonotonicInstant(nanoseconds: 0) < .distantFuture)

@@ -11,7 +11,7 @@ import Testing
         #expect(Duration(secondsComponent: 0, attosecondsComponent: -1_000_000_001).nanosecondsRoundedUp == -1)
     }
 
-    @Test("Below and above 18 s, where 64 bits of attoseconds end, the result is the same arithmetic")
+    @Test("The result is exact below and above 18 s, where attoseconds no longer fit 64 bits")
     func aroundTheFastPath() {
         for seconds in [Int64(17), 18, 19, 1_000_000] {
             for nanoseconds in [Int64(0), 1, 446_744_073, 999_999_999] {
@@ -34,7 +34,7 @@ import Testing
         #expect(Duration.seconds(-1e19).nanosecondsRoundedUp == .min)
     }
 
-    @Test("Seconds as a double: NaN is nil, infinities saturate, fractions round up")
+    @Test("Seconds as a Double: NaN gives nil, infinities saturate, and fractions round up")
     func doubles() {
         #expect(Duration(roundingUpSeconds: .nan) == nil)
         #expect(Duration(roundingUpSeconds: .infinity) == .nanoseconds(Int64.max))

@@ -3,9 +3,9 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Never early and none lost, at scale, on frozen time: 10^5 fires, or HRTIMER_FIRES of them; `make never-early` has 10^7.
+/// No fire is early and none is lost, at scale, on frozen time: 20,000 fires, or HRTIMER_FIRES; `make never-early` has 10^7.
 @Suite struct NeverEarlyTests {
-    @Test("Random timers on three clocks, wall steps and suspensions between: none early, none lost, none late")
+    @Test("Random timers on three clocks, amid wall-clock steps and suspensions, are never early, lost or late")
     func random() throws {
         var random = SeededRandom.fromEnvironment()
         let fires = environment("HRTIMER_FIRES").flatMap { Int($0) } ?? 20_000
@@ -32,17 +32,17 @@ import Testing
     }
 }
 
-/// Timers of one engine that each arm themselves anew when they fire, and what they saw.
+/// The timers of one engine, each of which re-arms itself when it fires, and a record of what they saw.
 private final class Flock: Sendable {
     struct Account: Equatable {
         var fires = 0
-        /// Before the deadline.
+        /// Fires before the deadline.
         var early = 0
-        /// After it, or after the end of its window, though no clock was set.
+        /// Fires after the deadline, or after the end of its window, on the monotonic clock, which nobody sets.
         var late = 0
-        /// For another deadline than the one armed last, or a second time.
+        /// Fires for another deadline than the one armed last, or for one deadline twice.
         var wrong = 0
-        /// Still pending when their time had passed.
+        /// Timers that were still pending after their deadline or window had passed.
         var lost = 0
     }
 
@@ -50,7 +50,7 @@ private final class Flock: Sendable {
         var account = Account()
         var random: SeededRandom
         var tokens: [TimerToken] = []
-        /// By timer; nil once it has fired for good.
+        /// By timer; `.max` while the timer is not armed.
         var deadlines_ns: [Int64]
         var tolerances_ns: [Int64]
     }
@@ -112,7 +112,7 @@ private final class Flock: Sendable {
     var hasEnough: Bool { state.withLock { $0.account.fires >= share } }
     var account: Account { state.withLock { $0.account } }
 
-    /// Whatever is due, window included, must have fired.
+    /// Counts as lost each timer that is still pending although its deadline, or the end of its window, has come.
     func checkPending() {
         let now_ns = core.time.now_ns
         state.withLock { state in

@@ -2,16 +2,16 @@ import HRTimerCore
 import TestSupport
 import Testing
 
-/// Intervals that are no whole number of nanoseconds.
+/// Intervals that are not a whole number of nanoseconds.
 @Suite struct RationalGridTests {
-    /// An interval as it is meant, `seconds / parts`, and as a program writes it.
+    /// An interval as a fraction, `seconds / parts`, and as the duration that a program writes.
     struct Rate: Sendable {
         let seconds: Int64
         let parts: Int64
         var interval: Duration { .seconds(seconds) / Int(parts) }
         var grid: Grid { Grid(anchor: ExactInstant(0), interval: ExactInterval(interval)) }
 
-        /// Tick `number`, rounded up to a nanosecond.
+        /// Returns the instant of tick `number`, rounded up to a nanosecond.
         func deadline_ns(_ number: Int64) -> Int64 {
             let (whole, rest) = (Int128(number) * Int128(seconds) * 1_000_000_000).quotientAndRemainder(
                 dividingBy: Int128(parts)
@@ -34,7 +34,7 @@ import Testing
         let recurrence = Recurrence(every: rate.interval, policy: .burst)
         var position = GridPosition(deadline_ns: 0)
         var wrong = 0
-        // One by one for a minute, then one in a thousand.
+        // Every tick of the first minute, then about one in a thousand.
         for number in 1...rate.ticks(inSeconds: 60) {
             _ = recurrence.begin(&position, now_ns: position.deadline_ns)
             if position.deadline_ns != rate.deadline_ns(number) { wrong += 1 }
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "An interval is as exact as a duration, to an attosecond: 44,100 times a second is so for a day, to a nanosecond"
+        "An interval is exact to the attosecond of Duration: ticks at 44,100 Hz stay within a nanosecond for a day"
     )
     func attoseconds() {
         let rate = Rate(seconds: 1, parts: 44_100)
@@ -55,13 +55,13 @@ import Testing
         }
     }
 
-    @Test("Late calls, of any policy, lose no part of a nanosecond and count what they pass over", arguments: rates)
+    @Test("Late calls under grid policies lose no part of a nanosecond, and count missed ticks", arguments: rates)
     func late(_ rate: Rate) {
         var random = SeededRandom.fromEnvironment()
         for policy in [MissedTickPolicy.merge, .mergeToGrid, .skip, .burst] {
             let recurrence = Recurrence(every: rate.interval, policy: policy)
             var position = GridPosition(deadline_ns: 0)
-            // The tick that is next, and how many were reported so far.
+            // The number of the next tick, and the number of ticks reported so far.
             var (number, reported) = (0 as Int64, 0 as Int64)
             for _ in 0..<500 {
                 let now_ns =
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("Before the clock's zero, too, and from there over it")
+    @Test("A grid is exact before the clock's zero, and across it")
     func negative() {
         let rate = Rate(seconds: 1, parts: 3)
         let recurrence = Recurrence(every: rate.interval, policy: .merge)
@@ -94,7 +94,7 @@ import Testing
         #expect(grid.number(at: 333_333_333) == 46)
     }
 
-    @Test("An interval tells what it is, and one shorter than a nanosecond is one")
+    @Test("An interval returns the duration it was made from, or one nanosecond if that is shorter")
     func intervals() {
         for rate in Self.rates {
             #expect(Recurrence(every: rate.interval, policy: .merge).interval.duration == rate.interval)
@@ -105,7 +105,7 @@ import Testing
         #expect(Recurrence(every: .seconds(Int64.min), policy: .merge).interval.duration == .microseconds(100))
     }
 
-    @Test("A number of seconds is as exact as it tells: a 48th does not drift in a day, and a tenth is a tenth")
+    @Test("A Double of seconds becomes an exact duration: 1/48 s does not drift in a day, and 0.1 is 100 ms")
     func seconds() {
         #expect(0.1.asDuration == .milliseconds(100))
         #expect((-0.25).asDuration == .milliseconds(-250))
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("A number is found again by its instant, and not before; any anchor, rate and number")
+    @Test("A tick's number is found by its instant, and not a nanosecond before, for any anchor, rate and number")
     func numbers() {
         var random = SeededRandom.fromEnvironment()
         for _ in 0..<2000 {
@@ -138,7 +138,7 @@ import Testing
             let number = Int64.random(in: -1_000_000...1_000_000, using: &random)
             let instant_ns = grid.instant_ns(number)
             #expect(grid.number(at: instant_ns - 1) < number)
-            // Several have one nanosecond if the interval is as short.
+            // Several ticks may fall in one nanosecond if the interval is that short.
             #expect(grid.number(at: instant_ns) >= number)
             #expect(grid.instant_ns(grid.number(at: instant_ns)) == instant_ns)
             // The exact instant, in attoseconds.
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test("A grid that is counted from another of its instants is the same grid")
+    @Test("A grid whose anchor is moved to another of its instants stays the same grid")
     func advanced() {
         var random = SeededRandom.fromEnvironment()
         for rate in Self.rates {
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test("No number, instant or interval traps: both ends of time hold what lies beyond")
+    @Test("No number, instant or interval traps: what lies beyond either end of time saturates")
     func ends() {
         for whole_ns in [1, 1_000_000_000_000, .max] as [Int64] {
             for anchor_ns in [.min, 0, .max] as [Int64] {

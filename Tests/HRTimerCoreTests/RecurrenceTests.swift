@@ -6,7 +6,7 @@ import Testing
         Recurrence(every: .nanoseconds(interval_ns), policy: policy)
     }
 
-    /// What a begin gave, and where it left the timer.
+    /// The result of `begin`, and the position after it.
     private struct Begun: Equatable {
         var reported: Int?
         var position: GridPosition
@@ -37,14 +37,14 @@ import Testing
         #expect(every(interval_ns, .merge).interval.whole_ns == 100_000)
     }
 
-    @Test("On time, the next deadline is one interval on, and nothing was missed", arguments: MissedTickPolicy.allCases)
+    @Test("A call on time misses no tick, and the next one is an interval later", arguments: MissedTickPolicy.allCases)
     func onTime(_ policy: MissedTickPolicy) {
         let begun = begin(every(10, policy), 100, at: 100)
         #expect(begun.reported == 0)
         #expect(end(every(10, policy), begun.position, at: 100) == GridPosition(deadline_ns: 110))
     }
 
-    @Test("Both merges: 35 late at interval 10 is one call for three missed, and the grid stays")
+    @Test("Both merge policies: a call 35 ns late at interval 10 reports three missed ticks and keeps the grid")
     func merge() {
         for policy in [MissedTickPolicy.merge, .mergeToGrid] {
             #expect(
@@ -53,13 +53,13 @@ import Testing
         }
     }
 
-    @Test("Merge: exactly one interval late, the deadline that has just come is merged")
+    @Test("Merge: a call exactly one interval late merges the deadline that has just come")
     func mergeAtTheNextDeadline() {
         #expect(begin(every(10, .merge), 100, at: 110) == Begun(reported: 1, position: GridPosition(deadline_ns: 120)))
         #expect(begin(every(10, .merge), 100, at: 109) == Begun(reported: 0, position: GridPosition(deadline_ns: 110)))
     }
 
-    @Test("A handler overruns its interval: GCD calls at once with the count, NSTimer at the next point of the grid")
+    @Test("After an overrun merge, like GCD, calls at once with the count; mergeToGrid, like NSTimer, at the next tick")
     func overrun() {
         func next(_ policy: MissedTickPolicy) -> Begun {
             let position = end(every(10, policy), begin(every(10, policy), 100, at: 100).position, at: 135)
@@ -77,7 +77,7 @@ import Testing
         #expect(next(.delay) == Begun(reported: 0, position: GridPosition(deadline_ns: .max)))
     }
 
-    @Test("Merge to the grid: a handler that ends at a deadline has missed it, one that ends just before has not")
+    @Test("Merge to grid: a handler that ends at a deadline has missed it; one that ends just before has not")
     func overrunToTheNanosecond() {
         let position = begin(every(10, .mergeToGrid), 100, at: 100).position
         #expect(end(every(10, .mergeToGrid), position, at: 109) == GridPosition(deadline_ns: 110))
@@ -89,7 +89,7 @@ import Testing
         #expect(begin(every(10, .burst), 100, at: 135) == Begun(reported: 0, position: GridPosition(deadline_ns: 110)))
     }
 
-    @Test("Skip: a tick late by an interval or more has no call and is counted; a lesser delay has its call")
+    @Test("Skip: a tick late by an interval or more is counted without a call; a tick less late is called")
     func skip() {
         let skip = every(10, .skip)
         #expect(
@@ -100,14 +100,14 @@ import Testing
         )
     }
 
-    @Test("Delay: the interval begins when the handler has returned")
+    @Test("Delay: the interval begins when the handler returns")
     func delay() {
         let begun = begin(every(10, .delay), 100, at: 135)
         #expect(begun.reported == 0)
         #expect(end(every(10, .delay), begun.position, at: 200) == GridPosition(deadline_ns: 210))
     }
 
-    @Test("Centuries missed at a nanosecond are counted in one step, and nothing overflows")
+    @Test("Centuries of missed ticks at 1 ns are counted in one step, and nothing overflows")
     func extremes() {
         let begun = begin(every(1, .merge), .min, unreported: 5, at: .max - 1)
         #expect(begun == Begun(reported: .max, position: GridPosition(deadline_ns: .max)))
@@ -116,7 +116,7 @@ import Testing
         #expect(begin(every(1, .skip), .min, unreported: .max, at: .max - 1).position.unreported == .max)
     }
 
-    @Test("A tolerance counts up to half the interval, and not below zero")
+    @Test("A tolerance is limited to half the interval, and is never below zero")
     func tolerance() {
         #expect(every(10, .merge).tolerance_ns(asked: 6) == 5)
         #expect(every(10, .merge).tolerance_ns(asked: 5) == 5)

@@ -2,9 +2,9 @@ import HRTimerCore
 import HRTimerTesting
 import Testing
 
-/// How timers are spread over engines.
+/// How a group spreads timers over its engines.
 @Suite struct TimerEngineGroupTests {
-    @Test("Engines take turns, and equal keys get the same one", arguments: [1, 2, 3, 7])
+    @Test("next returns the engines in turn, and equal keys get the same engine", arguments: [1, 2, 3, 7])
     func spread(count: Int) throws {
         let time = ManualTime()
         let group = try TimerEngineGroup(count: count, .init(time: time.base))
@@ -17,7 +17,7 @@ import Testing
         #expect(used.count == count)
     }
 
-    @Test("There is at least one engine, and its timers are counted and ended with the group")
+    @Test("A group has at least one engine, counts the timers of its engines, and shuts them down")
     func atLeastOne() throws {
         let time = ManualTime()
         let group = try TimerEngineGroup(count: 0, .init(time: time.base))

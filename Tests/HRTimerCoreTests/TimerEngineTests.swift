@@ -3,7 +3,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Semantics of the engine on frozen time: exact instants, exact counts.
+/// Semantics of the engine, with exact instants and counts. On frozen time.
 @Suite struct TimerEngineTests {
     let time = ManualTime(start: MonotonicInstant(nanoseconds: 1000))
     let engine: TimerEngine
@@ -29,7 +29,7 @@ import Testing
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("In its last call a timer is not live any more, unless its handler arms it again")
+    @Test("In its last call a timer is no longer live, unless its handler arms it again")
     func liveInItsHandler() {
         let live = Recorder<Int>()
         engine.schedule(at: at(1100)) { [engine] _ in live.append(engine.liveTimers) }
@@ -60,7 +60,7 @@ import Testing
         #expect(fires.count == 1)
     }
 
-    @Test("At the end of time everything has fired but what never fires", .timeLimit(.minutes(15)))
+    @Test("At the end of time every timer has fired except those for distantFuture", .timeLimit(.minutes(15)))
     func endOfTime() {
         engine.schedule(at: .distantFuture, handler: fires.append)
         engine.schedule(at: at(.max - 1), handler: fires.append)
@@ -87,7 +87,7 @@ import Testing
         #expect(engine.liveTimers == 1)
     }
 
-    @Test("Policies: five deadlines pass while a handler runs")
+    @Test("Each policy treats five deadlines that pass while a handler runs as documented")
     func policies() throws {
         let time = self.time
         func deadlines(_ policy: MissedTickPolicy) throws -> [String] {
@@ -158,7 +158,7 @@ import Testing
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("What a handler schedules for the same instant still fires in the same advance")
+    @Test("A timer that a handler schedules for the same instant still fires in the same advance")
     func scheduledInHandler() {
         let engine = self.engine
         let fires = self.fires
@@ -167,7 +167,7 @@ import Testing
         #expect(fires.count == 1)
     }
 
-    @Test("A stale token is harmless, also after its slot went to another timer")
+    @Test("A stale token has no effect, even after another timer has taken its slot")
     func staleTokens() {
         let old = engine.schedule(at: at(2000), handler: fires.append)
         #expect(engine.cancel(old))
@@ -179,7 +179,7 @@ import Testing
         #expect(fires.all.map(\.deadline) == [at(2000)])
     }
 
-    @Test("Handlers are freed at cancel, after the only fire, and at shutdown")
+    @Test("Handlers are freed when a timer is cancelled, after its only fire, and at shutdown")
     func freesHandlers() {
         let canaries = Canaries()
         func schedule() -> TimerToken {
@@ -216,7 +216,7 @@ import Testing
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("After shutdown nothing is scheduled, and shutting down twice is fine")
+    @Test("After shutdown nothing is scheduled, and a second shutdown does nothing")
     func afterShutdown() {
         engine.shutdown()
         engine.shutdown()
@@ -226,7 +226,7 @@ import Testing
         #expect(fires.count == 0)
     }
 
-    @Test("Any interval and any deadline is safe")
+    @Test("Every interval, deadline and policy is safe")
     func anyValue() {
         for interval in [Duration.zero, .seconds(-1), .seconds(Int64.max), .nanoseconds(1), .seconds(Int64.min)] {
             for deadline in [MonotonicInstant.distantPast, at(0), at(-5), time.now, .distantFuture] {
@@ -240,7 +240,7 @@ import Testing
         time.advance(by: .nanoseconds(10))
     }
 
-    @Test("On virtual time there is no thread for which settings could be granted or refused")
+    @Test("On virtual time an engine has no thread, and so no setting results")
     func settingResults() throws {
         var configuration = TimerEngine.Configuration(time: time.base)
         configuration.realTime.schedulingClass = .fifo(priority: 1000)

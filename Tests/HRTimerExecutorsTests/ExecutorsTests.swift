@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-/// What holds in a process whose executors are ours, which this one cannot become: each in a child of its own.
+/// Tests of processes whose executors are ours. This process cannot become one, so each test runs a child process.
 @Suite("Under TimerExecutors", .serialized, .ownThread, .timeLimit(.minutes(15)))
 struct ExecutorsTests {
     @Test(
@@ -25,19 +25,19 @@ struct ExecutorsTests {
         try expectDone("shares-wakes", "coalesced")
     }
 
-    @Test("sleeps that do not coalesce are no longer for a tolerance", arguments: ["normal", "precise"])
+    @Test("sleeps that do not coalesce are not made longer by a tolerance", arguments: ["normal", "precise"])
     func tolerances(precision: String) throws {
         try expectDone("heeds-no-tolerance", precision)
     }
 
-    @Test("a task that says it is on the main actor, and is not, ends the program")
+    @Test("a task that claims to be on the main actor, and is not, ends the program")
     func notIsolated() throws {
         let (status, said) = try run("ExecutorsProgram", "not-isolated normal")
         #expect(status != 0)
         #expect(!said.contains("done") && said.contains("Incorrect actor executor assumption"), "\(said)")
     }
 
-    // Ten thousand under a sanitizer.
+    // Ten thousand if the program was built with a sanitizer.
     @Test("a hundred thousand sleeps at once all end", arguments: ["normal", "precise"])
     func many(precision: String) throws {
         try expectDone("sleeps-by-the-thousand", precision)
@@ -48,7 +48,7 @@ struct ExecutorsTests {
         try expectDone("throws", "normal")
     }
 
-    @Test("a second install() changes nothing, and the main thread's loop runs on until it is stopped")
+    @Test("a second install() changes nothing, and the main thread's loop runs until it is stopped")
     func installing() throws {
         for precision in ["normal", "precise"] {
             try expectDone("installs-twice", precision)
@@ -57,7 +57,7 @@ struct ExecutorsTests {
     }
 
     @Test(
-        "jobs, timers and sleeps of the main actor come in Foundation's loop, as under XCTest, and in dispatchMain()",
+        "jobs, timers and sleeps of the main actor run in Foundation's loop, as under XCTest, and in dispatchMain()",
         arguments: ["foundation-loop", "dispatch-main"],
         ["normal", "precise"]
     )
@@ -66,7 +66,7 @@ struct ExecutorsTests {
     }
 
     @Test(
-        "a program with an async main has our sleeps by linking HRTimerExecutorsAtLaunch, at the priority of all async mains"
+        "an async main has our sleeps if it links HRTimerExecutorsAtLaunch, and keeps the priority of all async mains"
     )
     func atLaunch() throws {
         for precision in ["normal", "precise", "coalesced"] {
@@ -83,14 +83,14 @@ struct ExecutorsTests {
         )
     }
 
-    @Test("install() on another thread ends the program with a sentence that says what to do")
+    @Test("install() on another thread ends the program with a message that says what to do")
     func elsewhere() throws {
         let (status, said) = try run("ExecutorsProgram", "installs-elsewhere normal")
         #expect(status != 0)
         #expect(said.contains("on the main thread, first of all"))
     }
 
-    @Test("install() inside of a task ends the program with a sentence that says what to do")
+    @Test("install() inside a task ends the program with a message that says what to do")
     func late() throws {
         let (status, said) = try run("ExecutorsProgram", "installs-late normal")
         #expect(status != 0)
@@ -102,7 +102,7 @@ struct ExecutorsTests {
         #expect(status == 0 && said == "done\n", "\(scenario) \(precision): \(said)")
     }
 
-    /// The exit status, and what it printed.
+    /// Returns the program's exit status and everything that it printed.
     private func run(
         _ program: String,
         _ arguments: String,
@@ -117,7 +117,7 @@ struct ExecutorsTests {
             unlink(path)
         }
         let program = try #require(ownFolder) + "/" + program
-        // No backtrace of a program that is meant to trap; and whatever hangs is ended.
+        // No backtrace of a program that is meant to trap. A program that hangs is ended.
         let script = "SWIFT_BACKTRACE=enable=no \(environment) exec timeout 300 \(program) \(arguments) >\(path) 2>&1"
         let status = try #require(Shell.run(script))
         var said: [UInt8] = []
@@ -126,7 +126,7 @@ struct ExecutorsTests {
         return (status, String(decoding: said, as: UTF8.self))
     }
 
-    /// Where the tests' executable is, the program is too.
+    /// The folder of the tests' executable, in which the programs are too.
     private var ownFolder: String? {
         guard let path = realpath("/proc/self/exe", nil) else { return nil }
         defer { free(path) }

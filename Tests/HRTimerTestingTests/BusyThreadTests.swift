@@ -5,16 +5,16 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// What keeps the test's thread for itself: it blocks, computes, or only changes executors.
+/// Jobs that occupy the test's thread: they block, compute, or only change executors.
 @Suite struct BusyThreadTests {
-    @Test("A task that blocks the test's thread fails it when patience ends, by name, and others are let go on")
+    @Test("A task that blocks the test's thread fails the test by name when patience ends, and other tasks continue")
     func blocks() async throws {
         let gate = DispatchSemaphore(value: 0)
         let options = TestTimeOptions(patience: .milliseconds(500))
         let failure = await #expect(throws: TestTimeFailure.self) {
             try await withManualTime(options) { time in
                 let blocker = Task { block(at: gate) }
-                // Ready, and not run before patience ends: then elsewhere, as what has lost its virtual time.
+                // Ready, but not run before patience ends; then it runs elsewhere, as a task that has lost its virtual time.
                 let opener = Task { _ = gate.signal() }
                 await blocker.value
                 await opener.value
@@ -22,11 +22,11 @@ import Testing
         }
         #expect(failure?.reason == .blocked)
         #expect(failure?.pending.first == "task 1 has not come back")
-        // It is as good for the next test.
+        // The next test works as usual.
         try await withManualTime { _ in try await Task.sleep(for: .seconds(1), clock: .monotonic) }
     }
 
-    @Test("A handler that blocks the test's thread fails it too, and what then comes of the body counts no more")
+    @Test("A handler that blocks the test's thread fails the test too, and what the body does then no longer counts")
     func handlerBlocks() async throws {
         let gate = DispatchSemaphore(value: 0)
         let failure = await #expect(throws: TestTimeFailure.self) {
@@ -41,14 +41,14 @@ import Testing
         gate.signal()
     }
 
-    @Test("A task that computes for less than its patience, and one that lets a loop wait, do not fail")
+    @Test("A task that computes for less than its patience, and one that runs a loop meanwhile, do not fail")
     func computes() async throws {
         try await withManualTime(TestTimeOptions(patience: .milliseconds(400))) { time in
             for _ in 0..<10 {
                 usleep(50_000)
                 await Task.yield()
             }
-            // Many deeds inside of one, for longer than its patience.
+            // Many jobs inside one job, which together take longer than its patience.
             for _ in 0..<10 { runLoop() }
         }
     }
@@ -63,7 +63,7 @@ import Testing
     private func block(at gate: DispatchSemaphore) { gate.wait() }
 
     @Test(
-        "Nothing comes between a call of a function of no actor and its continuation, in tasks of every kind, with any seed"
+        "No task runs between a call of a nonisolated function and its continuation, in any kind of task, with any seed"
     )
     func continuations() async throws {
         for seed in 0..<20 as Range<UInt64> {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// As merge, zip and others of swift-async-algorithms have it: locked before the continuation, and unlocked in its closure.
+    /// A lock as merge, zip and others of swift-async-algorithms use it: locked before the continuation, unlocked in its closure.
     private final class HeldLock: Sendable {
         private let isHeld = Recorder<Bool>()
         private let total = Recorder<Bool>()
@@ -89,7 +89,7 @@ import Testing
 
         func hold(for number: Int) async {
             for _ in 0..<(number % 2 == 0 ? 10 : 8) {
-                // Two at once would block each other for ever, were it a real lock.
+                // If this were a real lock, two tasks here at once would block each other for ever.
                 #expect(isHeld.all.last != true, "another task came in between")
                 isHeld.append(true)
                 await withUnsafeContinuation { continuation in
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("A task that only calls functions of no actor keeps no other from coming", arguments: [nil, 1, 2])
+    @Test("A task that only calls nonisolated functions does not keep others from running", arguments: [nil, 1, 2])
     func callsWithoutEnd(seed: UInt64?) async throws {
         try await withManualTime(TestTimeOptions(seed: seed, patience: .seconds(10))) { _ in
             let busy = Task { while !Task.isCancelled { await nothing() } }
@@ -115,9 +115,9 @@ import Testing
 
     private func nothing() async { await withUnsafeContinuation { $0.resume() } }
 
-    @Test("Tasks are caught again after somebody else has hooked himself in, and left nothing behind")
+    @Test("Tasks are caught again after another library has replaced the enqueue hook and left it empty")
     func otherHook() async {
-        // In a process of its own: the hook is the process's, and other tests have their tasks caught by it.
+        // In a process of its own: the hook belongs to the process, and other tests need it to catch their tasks.
         await #expect(processExitsWith: .success) {
             try await withManualTime { _ in
                 let here = Self.ownThread()
@@ -130,20 +130,20 @@ import Testing
 
     private static func ownThread() -> pthread_t { pthread_self() }
 
-    /// What AsyncSequenceValidation does at the end of a diagram.
+    /// Clears the hook, as AsyncSequenceValidation does at the end of a diagram.
     private static func forgetHook() {
         dlsym(nil, "swift_task_enqueueGlobal_hook").map { $0.assumingMemoryBound(to: UnsafeMutableRawPointer?.self) }!
             .pointee = nil
     }
 
-    /// Impatient for a slow task, and patient for the test.
+    /// Returns options that soon run other jobs beside a slow one, and have much patience with the test.
     private func impatient(seed: UInt64? = nil) -> TestTimeOptions {
         var options = TestTimeOptions(seed: seed, patience: .seconds(20))
         options.slowness = .milliseconds(50)
         return options
     }
 
-    @Test("A task that computes until another one cancels it is cancelled by it, and the clock stands meanwhile")
+    @Test("A task that computes until another one cancels it is cancelled, and the clock stands still meanwhile")
     func computesUntilCancelled() async throws {
         try await withManualTime(impatient()) { time in
             let start = time.now
@@ -154,7 +154,7 @@ import Testing
                     while !Task.isCancelled {}
                     next.append(time.now)
                 }
-                // Ready, once the child computes.
+                // Time for the child to begin computing: from then on the body is ready, but not run.
                 for _ in 0..<10 { await Task.yield() }
                 group.cancelAll()
                 await group.waitForAll()
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test("What a blocked task waits for is done beside it, by several tasks one after the other", arguments: [nil, 7])
+    @Test("Other tasks run beside a blocked one, one after the other, and do what it waits for", arguments: [nil, 7])
     func taskWaits(seed: UInt64?) async throws {
         try await withManualTime(impatient(seed: seed)) { _ in
             let gate = DispatchSemaphore(value: 0)
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test("So is what a blocked handler waits for")
+    @Test("Tasks also run beside a blocked handler, and do what it waits for")
     func handlerWaits() async throws {
         try await withManualTime(impatient()) { time in
             let gate = DispatchSemaphore(value: 0)

@@ -2,7 +2,7 @@ import HRTimer
 import HRTimerTesting
 import Testing
 
-/// The README's examples, as they stand there.
+/// The examples of virtual time in the README and in the documentation.
 @Suite struct ExampleTests {
     /// Searches when nobody has typed for 300 ms.
     actor Search {
@@ -20,7 +20,7 @@ import Testing
         private func request() { requests += 1 }
     }
 
-    @Test("A debounced search")
+    @Test("A debounced search makes its request 300 ms after the last letter")
     func debounced() async throws {
         try await withManualTime { time in
             let search = Search()  // sleeps 300 ms on MonotonicClock(), in a Task {}
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("A test that simply sleeps")
+    @Test("A body sleeps for a minute of virtual time beside a task that sleeps for an hour")
     func sleeps() async throws {
         try await withManualTime { time in
             let start = time.now
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("In any order of what is ready together", arguments: 0..<10)
+    @Test("A debounced search makes one request in any order of the tasks that are ready together", arguments: 0..<10)
     func anyOrder(seed: UInt64) async throws {
         try await withManualTime(seed: seed) { time in
             let search = Search()

@@ -16,7 +16,7 @@ import Testing
         #expect(start.duration(to: time.now) == .seconds(1))
     }
 
-    @Test("A handler sees its own deadline as the present, whatever the advance asked for")
+    @Test("A handler sees its own deadline as the present, however far the clock is advanced")
     func handlersSeeTheirDeadline() throws {
         let time = ManualTime()
         let engine = try TimerEngine(.init(time: time.base))
@@ -29,7 +29,7 @@ import Testing
         #expect(engine.statistics.fires == 2)
     }
 
-    @Test("Of equal deadlines on two engines that of the engine which was made first comes first")
+    @Test("Equal deadlines on several engines fire in the order in which the engines were made")
     func equalDeadlines() throws {
         let time = ManualTime()
         let order = Recorder<Int>()
@@ -39,7 +39,7 @@ import Testing
         #expect(order.all == [0, 1, 2])
     }
 
-    @Test("Suspending the system for no time, or less, leaves every clock; otherwise both others go on together")
+    @Test("Suspending the system for zero or less changes no clock; otherwise boot and wall time advance together")
     func suspendedForLess() {
         let time = ManualTime()
         let (start, boot, wall) = (time.now, time.bootTimeNow, time.wallNow)
@@ -51,7 +51,7 @@ import Testing
         #expect(time.now == start)
     }
 
-    @Test("Running to the end fires chains of one-shot timers, and is bounded for repeating ones")
+    @Test("run() fires chains of one-shot timers to their end, and stops at its limit for repeating ones")
     func run() throws {
         let time = ManualTime()
         let engine = try TimerEngine(.init(time: time.base))
@@ -61,7 +61,7 @@ import Testing
         #expect(time.run(limit: 50) == 50)
     }
 
-    @Test("A dropped engine leaves nothing behind on the clock")
+    @Test("A released engine leaves no deadline on the clock")
     func droppedEngine() throws {
         let time = ManualTime()
         do {
@@ -73,13 +73,13 @@ import Testing
         time.advance(by: .seconds(5))
     }
 
-    @Test("At the end of time a repeating timer stops, and what never fires does not fire")
+    @Test("At the end of time a repeating timer stops, and a timer for the distant future does not fire")
     func endOfTime() throws {
         let time = ManualTime()
         let engine = try TimerEngine(.init(time: time.base))
         engine.schedule(at: time.now, every: .seconds(4_000_000_000)) { [weak engine] fire in
             #expect(fire.deadline < .distantFuture)
-            // Lest the test go round for ever.
+            // Keeps a failing test from running for ever.
             if fire.deadline == .distantFuture { engine?.cancel(fire.token) }
         }
         let never = engine.schedule(at: time.now) { _ in Issue.record("fired though its deadline was taken back") }

@@ -3,7 +3,7 @@ import HRTimerTesting
 import Testing
 
 @Suite struct TestClockTests {
-    /// What code under test looks like that is given a clock.
+    /// An example of code under test that takes a clock.
     private func retry(times: Int, clock: some Clock<Duration>) async throws {
         var delay = Duration.seconds(1)
         for _ in 0..<times {
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test("An immediate clock takes no time, and moves to each deadline; a past one leaves it")
+    @Test("An immediate clock takes no time and moves to each deadline; a past deadline leaves it unchanged")
     func immediate() async throws {
         let clock = ImmediateClock()
         try await retry(times: 5, clock: clock)
@@ -22,7 +22,7 @@ import Testing
         #expect(try await clock.measure { try await clock.sleep(for: .seconds(5)) } == .seconds(5))
     }
 
-    @Test("A cancelled task does not sleep on it, and one that sleeps for ever wakes when it is cancelled")
+    @Test("A cancelled task does not sleep on an immediate clock, and a sleep without end ends when it is cancelled")
     func immediateCancelled() async {
         let clock = ImmediateClock()
         let task = Task { try await clock.sleep(until: .distantFuture) }
@@ -31,7 +31,7 @@ import Testing
         #expect(clock.now == clock.start)
     }
 
-    @Test("A recording clock tells what was slept for, with the tolerances, on whatever clock it stands")
+    @Test("A recording clock reports the durations and tolerances of its sleeps, on any underlying clock")
     func recording() async throws {
         let clock = RecordingClock(ImmediateClock())
         try await retry(times: 3, clock: clock)
@@ -43,7 +43,7 @@ import Testing
             let clock = RecordingClock(MonotonicClock())
             try await retry(times: 2, clock: clock)
             #expect(clock.sleeps.map(\.begin) == [0, 1].map { time.now.advanced(by: .seconds($0 - 3)) })
-            // In the order of the calls, those that are not over too.
+            // In the order of the calls, including those that have not ended.
             clock.removeAll()
             async let long: Void = clock.sleep(for: .seconds(2))
             _ = await time.nextSleep()

@@ -5,16 +5,16 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Every face in virtual time that moves by itself, none sleeping.
+/// Every face in virtual time that moves by itself. No test really sleeps.
 @Suite struct VirtualFacesTests {
     let calls = Recorder<String>()
 
-    /// A call, and when it came, in ms.
+    /// Records a call and the time since `start` in ms.
     private func note(_ name: String, since start: MonotonicInstant) {
         calls.append("\(name) \(start.duration(to: .now) / .milliseconds(1))")
     }
 
-    @Test("Engines are virtual without a word, shared ones are this time's own, and end with it")
+    @Test("Engines are virtual by default, and each virtual time has its own shared engines, which end with it")
     func engines() async throws {
         let shared = try await withManualTime { time in
             let engine = try TimerEngine()
@@ -33,11 +33,11 @@ import Testing
         }
         #expect(shared !== TimerEngine.shared)
         #expect(shared.schedule(after: .zero) { _ in } == .stale)
-        // And of a hundred, each has one of its own.
+        // Each of a hundred virtual times has its own.
         for _ in 0..<100 { #expect(try await withManualTime { _ in TimerEngine.shared } !== shared) }
     }
 
-    @Test("Sources run on their own queues, serial, concurrent or the main one; time stands still meanwhile")
+    @Test("Sources run on their own queues, serial, concurrent or main, and time stands still meanwhile")
     func queues() async throws {
         let queues = [
             DispatchQueue(label: "serial"), DispatchQueue(label: "concurrent", attributes: .concurrent),
@@ -48,7 +48,7 @@ import Testing
             let sources = queues.map { queue in
                 let source = TimerSource(queue: queue)
                 source.setEventHandler {
-                    // Long enough for whoever would not wait for it.
+                    // Long enough to expose a clock that does not wait for the handler.
                     usleep(200)
                     calls.append("\(queue.label) \(start.duration(to: .now) / .milliseconds(1))")
                 }
@@ -84,14 +84,14 @@ import Testing
         }
     }
 
-    /// Neither `current` nor `run` is for asynchronous functions.
+    /// The thread's loop, in a synchronous property: neither `current` nor `run` is for asynchronous functions.
     private var here: TimerLoop { TimerLoop.current }
 
     private func run(_ loop: TimerLoop, for duration: Duration) {
         loop.run(until: .now + duration)
     }
 
-    @Test("A loop that the body runs itself: tasks and engines go on while it waits, in the order of time")
+    @Test("While the body runs a loop itself, tasks and engines continue, in the order of time")
     func loopOfTheBody() async throws {
         try await withManualTime { [calls, self] time in
             let start = time.now
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("Loops with threads of their own take turns with the tasks, the same way each time")
+    @Test("Loops with their own threads take turns with the tasks, the same way each time")
     func threads() async throws {
         func run() async throws -> ([String], [TestTime.Event]) {
             try await withManualTime { time in
@@ -154,13 +154,13 @@ import Testing
         for _ in 0..<20 { #expect(try await run() == first) }
     }
 
-    /// `shutdown()` and `wait()` without `await`, which block.
+    /// Calls `wait()` and `shutdown()` without `await`: both block.
     private func end(_ thread: LoopThread, _ worker: LoopWorker) {
         worker.wait()
         thread.shutdown()
     }
 
-    @Test("Blocking for a thread of virtual time lets that go on")
+    @Test("Blocking until a thread of virtual time ends lets that thread run on")
     func blocking() async throws {
         try await withManualTime { [self] time in
             let start = time.now
@@ -175,12 +175,12 @@ import Testing
         }
     }
 
-    /// Not for asynchronous functions.
+    /// Waits for the queue in a synchronous function, because `sync` is not for asynchronous ones.
     private func sync(_ queue: DispatchQueue) {
         queue.sync {}
     }
 
-    @Test("Blocking for a source's queue lets its handler go on, if not at once")
+    @Test("Blocking on a source's queue lets the source's handler run, though not at once")
     func blockingForQueue() async throws {
         var options = TestTimeOptions()
         options.slowness = .milliseconds(50)
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test("A loop that waits for nothing is a deadlock, and does not keep the test")
+    @Test("A loop that waits for nothing is a deadlock, which fails the test and does not hang it")
     func loopWithoutTimers() async throws {
         let failure = await #expect(throws: TestTimeFailure.self) {
             try await withManualTime { [self] _ in
@@ -207,7 +207,7 @@ import Testing
         #expect(failure?.reason == .deadlock)
     }
 
-    @Test("Display links call once a virtual refresh, and a meter counts them")
+    @Test("Display links fire once per virtual refresh, in the body's loop and in another thread's")
     func displayLink() async throws {
         try await withManualTime { [self] time in
             let start = time.now
@@ -230,7 +230,7 @@ import Testing
     }
 
     #if compiler(>=6.2)
-    @Test("Timeouts, ticks and idle timeouts are on this time, and leave nothing pending")
+    @Test("Timeouts, ticks and idle timeouts run in virtual time, and leave nothing pending")
     func timeouts() async throws {
         try await withManualTime { [calls] time in
             let start = time.now
@@ -255,7 +255,7 @@ import Testing
     }
     #endif
 
-    @Test("Tasks and actors on a TimerExecutor, and work submitted to a queue, are on this time")
+    @Test("Tasks on a TimerExecutor, and work submitted to a queue, run in virtual time")
     func executors() async throws {
         try await withManualTime { [calls] time in
             let engine = try TimerEngine()
@@ -273,7 +273,7 @@ import Testing
         }
     }
 
-    @Test("A thread of one's own reads the kernel's clock, and that is told; entered it is virtual")
+    @Test("A thread unknown to virtual time reads the kernel's clock and is counted; inside enter() it is virtual")
     func strays() async throws {
         try await withManualTime { time in
             let queue = DispatchQueue(label: "unknown")
@@ -293,7 +293,7 @@ import Testing
         }
     }
 
-    @Test("By hand too: a handler that the clock fires reads virtual time, and makes engines of it")
+    @Test("A handler that a ManualTime fires also reads virtual time, and makes engines of it")
     func byHand() throws {
         let time = ManualTime()
         let engine = try TimerEngine(.init(time: time.base))

@@ -5,8 +5,8 @@ import Testing
 @testable import HRTimer
 @testable import HRTimerCore
 
-/// Precise engines and loops on virtual time: awake a spin window before a deadline, with the callback prepared, and called at
-/// the deadline. The window is that of the first sleep: some 65 µs.
+/// Precise engines and loops in virtual time. They wake a spin window before a deadline, with the callback prepared, and call
+/// it at the deadline. The window is the one of the first sleep: some 65 µs.
 @Suite struct VirtualSpinTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -24,7 +24,7 @@ import Testing
         engine.schedule(at: deadline) { [calls, time] _ in calls.append(time.now) }
     }
 
-    @Test("A precise engine is awake a spin window before the deadline, which is what a test sees, and calls at it")
+    @Test("A precise engine wakes a spin window before a deadline, calls at it, and shows a test only the deadline")
     func spins() {
         _ = schedule(at: deadline)
         let wake_ns = engine.core.nextWake_ns
@@ -44,7 +44,7 @@ import Testing
         #expect(engine.lateness.max == .zero)
     }
 
-    @Test("Cancelled between the begin of the spin window and the deadline, a prepared call is withdrawn")
+    @Test("A timer that is cancelled in its spin window has its prepared call withdrawn")
     func cancelled() {
         let token = schedule(at: deadline)
         time.advance(to: deadline - .microseconds(10))
@@ -56,7 +56,7 @@ import Testing
         #expect(calls.count == 0)
     }
 
-    @Test("Moved in its spin window a timer comes at the new deadline; withdrawn for an earlier one, at its own")
+    @Test("A timer moved in its spin window fires at the new deadline; one withdrawn for an earlier timer, at its own")
     func moved() {
         let first = schedule(at: deadline)
         _ = schedule(at: deadline)
@@ -72,7 +72,7 @@ import Testing
         #expect(engine.statistics.fires == 3 && engine.lateness.max == .zero)
     }
 
-    @Test("What another engine's handler cancels in the spin window does not come; a shutdown frees what was prepared")
+    @Test("A timer cancelled by another engine in the spin window does not fire; a shutdown frees a prepared call")
     func cancelledByOther() throws {
         let other = try TimerEngine(.init(time: time.base))
         let token = schedule(at: deadline)
@@ -88,7 +88,7 @@ import Testing
         #expect(canaries.count == 0 && time.nextDeadline == .distantFuture)
     }
 
-    @Test("A source that is suspended in the spin window is not called, and called at once when it is resumed later")
+    @Test("A source that is suspended in its spin window is not called until it resumes, and then at once")
     func source() {
         let source = TimerSource(engine: engine)
         source.setEventHandler { [calls, time] in calls.append(time.now) }
@@ -105,7 +105,7 @@ import Testing
         #expect(calls.all == [deadline + .seconds(1)])
     }
 
-    @Test("A tick every millisecond is called at its deadline, and the time spun keeps within the budget")
+    @Test("A tick every millisecond fires at its deadline, and the time spent spinning stays within the budget")
     func ticks() {
         engine.schedule(at: deadline, every: .milliseconds(1)) { [calls, time] fire in
             calls.append(time.now)
@@ -116,7 +116,7 @@ import Testing
         #expect(engine.statistics.spinTime > .zero && engine.statistics.spinTime < .milliseconds(75))
     }
 
-    @Test("Engines share the budget of their process, or of their virtual time, if they have none of their own")
+    @Test("Engines without a spin budget of their own share that of their process, or of their virtual time")
     func sharedBudget() throws {
         let other = try TimerEngine(.init(precision: .precise, time: time.base))
         #expect(engine.core.spinBudget === other.core.spinBudget)
@@ -130,12 +130,12 @@ import Testing
         real.forEach { $0.shutdown() }
     }
 
-    @Test("Statistics tell how many wakes were early for a deadline, how many in time, and what limits the window")
+    @Test("Statistics report how many wakes were early, how many of those in time, and what limits the spin window")
     func outcome() {
         #expect(engine.statistics.spinCoverage == nil && engine.statistics.spinLimit == nil)
         engine.schedule(at: deadline, every: .milliseconds(1)) { _ in }
         time.advance(to: deadline + .milliseconds(99))
-        // On virtual time none is late.
+        // In virtual time no wake is late.
         #expect(engine.statistics.earlyWakes == 100)
         #expect(engine.statistics.earlyWakesInTime == 100)
         #expect(engine.statistics.spinCoverage == 1)
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(
-        "A precise loop spins up to its timer's deadline; who takes the timer away meanwhile withdraws the call",
+        "A precise loop spins up to its timer's deadline; removing the timer meanwhile withdraws the call",
         arguments: [false, true]
     )
     func loop(isTakenAway: Bool) throws {
@@ -167,7 +167,7 @@ import Testing
         #expect(loop.statistics.spinTime > .microseconds(10))
     }
 
-    @Test("In a test's time a precise engine and a precise loop leave a trace of deadlines alone, the same each time")
+    @Test("In a test's time, precise engines and loops leave a trace of deadlines only, the same each time")
     func trace() async throws {
         func run(_ seed: UInt64) async throws -> [TestTime.Event] {
             try await withManualTime(TestTimeOptions(seed: seed)) { time in

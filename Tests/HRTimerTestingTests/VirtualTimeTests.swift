@@ -10,7 +10,7 @@ import Testing
 @Suite struct VirtualTimeTests {
     let order = Recorder<String>()
 
-    @Test("A body simply sleeps: the clock jumps to the deadline, and `.now` reads it")
+    @Test("A body that sleeps makes the clock jump to the deadline, and `.now` reads it")
     func sleeps() async throws {
         try await withManualTime { time in
             let start = time.now
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("Advancing runs chains of sleeps to their end, each at its own deadline, in tasks of every kind")
+    @Test("Advancing runs chains of sleeps to their end, each at its own deadline, in every kind of task")
     func chains() async throws {
         try await withManualTime { [order] time in
             let start = time.now
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// The debounce that everybody writes first.
+    /// The debounce that most people write first.
     private actor Debounce {
         private var task: Task<Void, any Error>?
         private(set) var calls = 0
@@ -68,7 +68,7 @@ import Testing
         private func fire() { calls += 1 }
     }
 
-    @Test("A debounce is called once, 300 ms after the last call, in every one of many rounds")
+    @Test("A debounce fires once, 300 ms after the last call, in each of many rounds")
     func debounce() async throws {
         for round in 0..<rounds(100) {
             try await withManualTime(seed: UInt64(round)) { time in
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("One test has one trace, as often as it runs; a seed gives another order, and the same one each time")
+    @Test("A test has the same trace in every run; each seed gives an order of its own, also the same every time")
     func trace() async throws {
         func run(_ seed: UInt64?) async throws -> ([TestTime.Event], [String]) {
             try await withManualTime(TestTimeOptions(seed: seed)) { time in
@@ -117,7 +117,7 @@ import Testing
         for _ in 0..<rounds(50) { #expect(try await run(nil) == first) }
     }
 
-    @Test("Awake for a deadline that was moved, an engine leaves no trace; a test sees the deadline that holds")
+    @Test("An engine that wakes for a moved deadline leaves no trace; a test sees only the deadline that holds")
     func awakeInVain() async throws {
         try await withManualTime { time in
             let start = time.now
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("nextSleep() waits until all wait, and tells the earliest deadline without moving the clock")
+    @Test("nextSleep() waits until everything waits, and returns the earliest deadline without moving the clock")
     func nextSleep() async throws {
         try await withManualTime { time in
             let start = time.now
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("Yields in a task that has no executor of its own are waited for")
+    @Test("The clock waits for yields in a task that has no executor of its own")
     func yields() async throws {
         for _ in 0..<20 {
             try await withManualTime { time in
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test("A deadlock fails, and tells who sleeps and where the test waits")
+    @Test("A deadlock fails the test, and the failure says who sleeps and where the test waits")
     func deadlock() async throws {
         do {
             try await withManualTime { time in
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test("A deadlock in nextSleep() names its line, and a continuation that nobody resumes does not keep the test")
+    @Test("A deadlock in nextSleep() names its line, and a continuation that nobody resumes does not hang the test")
     func deadlockWithoutSleepers() async throws {
         let failure = await #expect(throws: TestTimeFailure.self) {
             try await withManualTime { time in _ = await time.nextSleep() }
@@ -199,11 +199,11 @@ import Testing
         await #expect(throws: TestTimeFailure.self) {
             try await withManualTime { _ in await withUnsafeContinuation { stuck.append($0) } }
         }
-        // It goes on where there is no virtual time any more.
+        // It continues where there is no virtual time any more.
         stuck.all.first?.resume()
     }
 
-    @Test("What is left at the end fails, unless it is background or tolerated; a sleeper is then cancelled")
+    @Test("Work left at the end fails the test unless it is background or tolerated; a background sleeper is cancelled")
     func leftovers() async throws {
         let failure = await #expect(throws: TestTimeFailure.self) {
             try await withManualTime { time in
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test("An error of the body is thrown, and its result returned")
+    @Test("withManualTime throws its body's error, and returns its body's result")
     func results() async throws {
         struct Oops: Error {}
         #expect(try await withManualTime { _ in 42 } == 42)
@@ -255,7 +255,7 @@ import Testing
     func cancelled() async {
         let task = Task {
             try await withManualTime { time in
-                // Until the task is cancelled, which is the real world's doing.
+                // Loops until the task is cancelled, which happens in real time.
                 let hold = time.hold("the canceller")
                 while !Task.isCancelled { await Task.yield() }
                 hold.release()
@@ -266,7 +266,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test("A hold keeps the clock from moving while work goes on elsewhere")
+    @Test("A hold keeps the clock from moving while work runs elsewhere")
     func hold() async throws {
         try await withManualTime { time in
             let start = time.now
@@ -285,10 +285,10 @@ import Testing
         }
     }
 
-    @Test("What is held for too long fails, and says by whom")
+    @Test("A hold that lasts too long fails the test, and the failure names it")
     func patience() async throws {
         let failure = await #expect(throws: TestTimeFailure.self) {
-            // Longer than a busy machine keeps the test's thread waiting in one deed.
+            // Longer than a busy machine keeps the test's thread waiting in one job.
             try await withManualTime(TestTimeOptions(patience: .milliseconds(500))) { time in
                 let hold = time.hold("a request")
                 try await Task.sleep(for: .seconds(1), clock: .monotonic)
@@ -299,7 +299,7 @@ import Testing
         #expect(failure?.pending.contains { $0.hasPrefix("held: a request, by HRTimerTestingTests/") } == true)
     }
 
-    @Test("Tasks that are ready again and again keep the clock from moving, and fail when patience ends")
+    @Test("Tasks that become ready again and again keep the clock from moving, and fail the test when patience ends")
     func busy() async throws {
         let failure = await #expect(throws: TestTimeFailure.self) {
             try await withManualTime(TestTimeOptions(patience: .milliseconds(500))) { time in
@@ -309,7 +309,7 @@ import Testing
         #expect(failure?.reason == .busy)
     }
 
-    @Test("run(limit:) goes from deadline to deadline, and says how many there were")
+    @Test("run(limit:) goes from deadline to deadline, and returns their number")
     func run() async throws {
         try await withManualTime { time in
             let engine = try TimerEngine()
@@ -321,7 +321,7 @@ import Testing
         }
     }
 
-    @Test("run(limit:) counts deadlines alone, not where another task has the clock moved to meanwhile")
+    @Test("run(limit:) counts only deadlines, not the instants to which another task advances the clock")
     func runBesideAdvance() async throws {
         try await withManualTime { time in
             let start = time.now
@@ -336,7 +336,7 @@ import Testing
         }
     }
 
-    @Test("Advanced to the distant future, the clock stops right before it, and what never fires has not fired")
+    @Test("A clock that is advanced to the distant future stops right before it, and timers set to it do not fire")
     func advanceToTheEnd() async throws {
         try await withManualTime(TestTimeOptions(toleratesLeftovers: true)) { time in
             let engine = try TimerEngine()
@@ -350,7 +350,7 @@ import Testing
         }
     }
 
-    @Test("A time that is over is freed, whatever tasks it has had")
+    @Test("A virtual time that has ended is freed, whatever tasks it had")
     func freed() async throws {
         let over = WeakScheduler()
         try await withManualTime { time in
@@ -358,7 +358,7 @@ import Testing
             await Task {}.value
             try await Task { try await Task.sleep(for: .seconds(1), clock: .monotonic) }.value
         }
-        // The thread that has run it may not have returned yet.
+        // The thread that ran it may not have returned yet.
         let limit = MonotonicInstant.now + .seconds(30)
         while over.isAlive, .now < limit { try await Task.sleep(for: .milliseconds(1)) }
         #expect(!over.isAlive)
@@ -385,7 +385,7 @@ import Testing
         }
     }
 
-    @Test("Two times in parallel, and one inside the other, do not know of each other")
+    @Test("Two virtual times in parallel, and one inside the other, are independent")
     func severalTimes() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for seconds in 1...4 {
@@ -408,7 +408,7 @@ import Testing
         }
     }
 
-    @Test("A body of the main actor, and tasks that it makes there, are known too")
+    @Test("A body on the main actor, and tasks that it makes there, run in virtual time too")
     @MainActor func mainActor() async throws {
         try await withManualTime { @MainActor time in
             let start = time.now
@@ -429,6 +429,6 @@ import Testing
         }
     }
 
-    /// More of them for a test of its own: `HRTIMER_VIRTUAL_ROUNDS=10000`.
+    /// Returns the number of rounds: the usual one, or more for a longer test, as with `HRTIMER_VIRTUAL_ROUNDS=10000`.
     private func rounds(_ usual: Int) -> Int { environment("HRTIMER_VIRTUAL_ROUNDS").flatMap { Int($0) } ?? usual }
 }

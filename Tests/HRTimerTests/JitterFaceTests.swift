@@ -6,7 +6,7 @@ import Testing
 @testable import HRTimer
 @testable import HRTimerCore
 
-/// Jitter and phase on the faces: by one seed each gives the calls that an engine's timer has.
+/// Jitter and phase on the faces: with the same seed, each face makes the calls that an engine's timer makes.
 @Suite struct JitterFaceTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -19,7 +19,7 @@ import Testing
         start = time.now
     }
 
-    /// When an engine's timer of the same grid is called within so many seconds.
+    /// Returns the instants at which an engine's timer on the same grid fires within that many seconds.
     private func wanted(_ seconds: Int, _ jitter: Jitter? = nil) throws -> [MonotonicInstant] {
         let time = ManualTime(start: start)
         let engine = try TimerEngine(.init(time: time.base))
@@ -33,7 +33,7 @@ import Testing
         { [calls, time] in calls.append(time.now) }
     }
 
-    @Test("A source has the jitter that it was given, whenever that was, and none without an interval")
+    @Test("A source has the jitter that it was given, whenever that was, and has none without an interval")
     func source() throws {
         let source = TimerSource(engine: engine)
         source.setEventHandler(record())
@@ -44,7 +44,7 @@ import Testing
         #expect(source.jitter == jitter && source.nextDeadline == first)
         time.advance(by: .seconds(50))
         #expect(try calls.all == wanted(50))
-        // Set between two calls it counts at once, on the same grid.
+        // Jitter that is set between two calls takes effect at once, on the same grid.
         source.jitter = nil
         #expect(source.nextDeadline == start + .seconds(50) || source.nextDeadline == start + .seconds(51))
         source.jitter = .share(0.75, seed: 43)
@@ -55,7 +55,7 @@ import Testing
         #expect(source.nextDeadline == time.now + .seconds(1))
     }
 
-    @Test("A source on a queue, on another clock and in a burst has it as well; without one it is drawn once")
+    @Test("A source on a queue, on the wall clock and with any policy has jitter too; a missing seed is drawn once")
     func otherSources() throws {
         let queue = DispatchQueue(label: "jitter")
         for policy in [MissedTickPolicy.merge, .burst, .mergeToGrid] {
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("A call of a precise source that was withdrawn in its spin comes at its deadline, and the next on the grid")
+    @Test("A call of a precise source that is withdrawn while spinning fires at its deadline, the next on the grid")
     func withdrawnSource() throws {
         let engine = try TimerEngine(.init(precision: .precise, time: time.base))
         let source = TimerSource(engine: engine)
@@ -107,7 +107,7 @@ import Testing
         #expect(try calls.all == wanted(20))
     }
 
-    @Test("A random phase spreads timers of a loop over one interval, when they are added, on its clock and on others")
+    @Test("A random phase spreads a loop's timers over one interval when they are added, on any clock")
     func loopPhases() {
         let loop = TimerLoop(time: time.base)
         var seen = Set<MonotonicInstant>()
@@ -136,7 +136,7 @@ import Testing
         }
         #expect(seen.count == 60)
         loop.run(until: start + .seconds(180))
-        // Twice each, an interval apart.
+        // Two calls of each timer, an interval apart.
         #expect(calls.all == seen.sorted() + seen.sorted().map { $0 + .seconds(60) })
         let once = LoopTimer(timeInterval: 60, repeats: false, phase: .random, time: time.base) { _ in }
         loop.add(once, forMode: .default)
@@ -159,7 +159,7 @@ import Testing
         #expect(seen.count == 50)
     }
 
-    @Test("A loop's timer has the jitter that it was given, before it was added or after")
+    @Test("A loop's timer has the jitter that it was given, before or after it was added")
     func loopTimer() throws {
         for isAddedFirst in [false, true] {
             let time = ManualTime(start: start)
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test("Set inside the handler it counts for the next call, also after the timer was moved there")
+    @Test("Jitter that is set in the handler counts for the next call, also after the handler has moved the timer")
     func inHandler() throws {
         let loop = TimerLoop(time: time.base)
         let second = start + .seconds(100)
@@ -203,7 +203,7 @@ import Testing
         #expect(Array(calls.all.dropFirst(5)) == [100, 101, 102, 103].map { start + .seconds($0) })
     }
 
-    @Test("A timer of a loop that follows the wall clock has it too, and steps of the clock move it")
+    @Test("A loop's timer that follows the wall clock has jitter too, and steps of the clock move it")
     func followed() {
         let loop = TimerLoop(time: time.base)
         let timer = LoopTimer(fireAt: time.wallNow + .seconds(10), interval: 10, repeats: true) { [calls, time] _ in
@@ -225,7 +225,7 @@ import Testing
         timer.invalidate()
     }
 
-    @Test("Ticks have it: each consumer gets the same, and a change of tempo keeps it within the new interval")
+    @Test("Ticks have the same jitter for each consumer, and a new tempo keeps it within the new interval")
     func ticks() async throws {
         try await withManualTime { time in
             let first = time.now + .seconds(1)
@@ -268,7 +268,7 @@ import Testing
         }
     }
 
-    @Test("Inside a virtual time what has no seed follows from the test's, and so has the same trace each time")
+    @Test("In virtual time, jitter and phase without a seed follow from the test's seed and repeat in each run")
     func traces() async throws {
         func deadlines(_ seed: UInt64) async throws -> [MonotonicInstant] {
             let seen = Recorder<MonotonicInstant>()

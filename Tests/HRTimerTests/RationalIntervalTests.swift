@@ -3,12 +3,12 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// 48 times a second, in every face: a minute of frozen time, each tick exact to the nanosecond.
+/// 48 times a second, in every face: a minute of manual time, each tick exact to the nanosecond.
 @Suite struct RationalIntervalTests {
     private let time = ManualTime(start: MonotonicInstant(nanoseconds: 0))
     private let interval = Duration.seconds(1) / 48
     private static let count = 60 * 48
-    /// Tick n is n intervals after the first one, at 1 s, rounded up.
+    /// Tick n is n intervals after the first one, which is at 1 s, rounded up to a nanosecond.
     private static let expected = (0..<count).map { at(Int64($0)) }
     private static func at(_ number: Int64) -> Int64 { 1_000_000_000 + (number * 1_000_000_000 + 47) / 48 }
     private let first = MonotonicInstant(nanoseconds: 1_000_000_000)
@@ -21,17 +21,17 @@ import Testing
 
     private func runForAMinute() { time.advance(to: first.advanced(by: .seconds(60) - .nanoseconds(1))) }
 
-    @Test("A timer of an engine", arguments: MissedTickPolicy.allCases)
+    @Test("An engine's timer fires at exact deadlines", arguments: MissedTickPolicy.allCases)
     func engine(_ policy: MissedTickPolicy) throws {
         let engine = try TimerEngine(.init(time: time.base))
-        // A fixed delay counts from the handler's return, to a whole nanosecond each time.
+        // A fixed delay counts from the handler's return, each time to a whole nanosecond.
         if policy == .delay { return }
         engine.schedule(at: first, every: interval, policy: policy) { seen.append($0.deadline.nanoseconds) }
         runForAMinute()
         check()
     }
 
-    @Test("One that is moved begins a new grid with its new deadline")
+    @Test("A timer that is moved begins a new grid at its new deadline")
     func moved() throws {
         let engine = try TimerEngine(.init(time: time.base))
         let token = engine.schedule(at: first, every: interval) { seen.append($0.deadline.nanoseconds) }
@@ -42,7 +42,7 @@ import Testing
         #expect(seen.all == (0..<5).map { Self.at($0) + 500_000_000 })
     }
 
-    @Test("A source, and its nominal deadlines")
+    @Test("A source fires at exact deadlines, and its nominal deadlines are exact")
     func source() throws {
         let engine = try TimerEngine(.init(time: time.base))
         let source = TimerSource(engine: engine)
@@ -55,7 +55,7 @@ import Testing
         source.cancel()
     }
 
-    @Test("A timer of a loop, its interval in seconds or as a duration", arguments: [false, true])
+    @Test("A loop's timer fires at exact deadlines, its interval in seconds or as a duration", arguments: [false, true])
     func loopTimer(_ isNumber: Bool) throws {
         let loop = TimerLoop(time: time.base)
         let block: LoopTimer.Block = { seen.append($0.fireInstant.nanoseconds) }
@@ -70,13 +70,13 @@ import Testing
         timer.invalidate()
     }
 
-    @Test("A rate tells its interval: 59.94 Hz is 1001/60000 s")
+    @Test("A frame rate has an exact interval: at 59.94 Hz it is 1001/60000 s")
     func rate() {
         #expect(FrameRate(60_000, 1001).interval == .seconds(1001) / 60_000)
         #expect(FrameRate(48).interval == interval)
     }
 
-    @Test("Ticks, for who comes late too")
+    @Test("Ticks have exact deadlines, also for a late consumer")
     func ticks() async throws {
         try await withManualTime(TestTimeOptions(start: MonotonicInstant(nanoseconds: 0))) { _ in
             for policy in [MissedTickPolicy.merge, .burst] {
@@ -85,7 +85,7 @@ import Testing
                 for await tick in MonotonicClock().ticks(every: interval, first: start, policy: policy).prefix(200) {
                     let expected_ns = start.nanoseconds - 1_000_000_000 + Self.at(Int64(number))
                     #expect(tick.deadline.nanoseconds == expected_ns)
-                    // A merged tick tells its first deadline.
+                    // A merged tick reports its first deadline.
                     number += 1 + tick.missedTicks
                     if number % 50 == 0 { try await Task.sleep(for: .milliseconds(70), clock: .monotonic) }
                 }
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("A timer of a loop whose first interval counts from when it is made is not early by a part of a nanosecond")
+    @Test("A loop's timer whose first interval counts from its creation is not early by a part of a nanosecond")
     func firstOfLoopTimer() {
         let loop = TimerLoop(time: time.base)
         time.advance(to: first)
@@ -103,7 +103,7 @@ import Testing
         loop.add(timer, forMode: .default)
         loop.run(until: first.advanced(by: .milliseconds(100)))
         #expect(seen.all == (1...4).map { Self.at($0) })
-        // What was left of the fraction is no part of a new grid.
+        // The rest of a fraction does not carry over to a new grid.
         timer.fireInstant = first.advanced(by: .seconds(1))
         seen.removeAll()
         loop.run(until: first.advanced(by: .milliseconds(1050)))
@@ -111,7 +111,7 @@ import Testing
         timer.invalidate()
     }
 
-    @Test("Nor are ticks that begin when somebody first waits, or with a new grid")
+    @Test("Ticks that begin with the first wait or with a new grid are not early by a part of a nanosecond")
     func firstOfTicks() async throws {
         let engine = try TimerEngine(.init(time: time.base))
         let ticks = MonotonicClock(engine: engine).ticks(every: interval)
@@ -133,7 +133,7 @@ import Testing
         #expect(seen.all == [0, 1_000_000_000].flatMap { later in (1...4).map { Self.at($0) + later } })
     }
 
-    // A day, of which the handlers pass most: each takes up to a minute.
+    // A day, most of which passes in the handlers: each call takes up to a minute.
 
     struct Rate: Sendable, CustomStringConvertible {
         let seconds: Int64
@@ -143,7 +143,7 @@ import Testing
         var description: String { "\(parts)/\(seconds) Hz" }
         var ticksInADay: Int64 { 86_400 * parts / seconds }
 
-        /// Tick `number`, counted from an instant, rounded up.
+        /// Returns the instant of tick `number`, counted from `first_ns` and rounded up.
         func at_ns(_ number: Int64, from first_ns: Int64) -> Int64 {
             let (whole, rest) = (Int128(number) * Int128(seconds) * 1_000_000_000)
                 .quotientAndRemainder(dividingBy: Int128(parts))
@@ -156,12 +156,12 @@ import Testing
     ]
     private let missed = Recorder<Int>()
 
-    /// Takes another time at each call.
+    /// Takes a different time in each call.
     private func takeLong() {
         time.advance(by: .nanoseconds(Int64(missed.count) &* 7_777_777_777 % 61_000_000_000))
     }
 
-    /// Each call was for the tick after those that were called for, or reported as missed, before.
+    /// Checks that each call was for the tick after those that earlier calls were for or reported as missed.
     private func checkDay(_ rate: Rate) {
         var number: Int64 = 0
         var wrong = 0
@@ -174,7 +174,7 @@ import Testing
         #expect(number >= rate.ticksInADay)
     }
 
-    @Test("A day of a timer of an engine", arguments: rates)
+    @Test("An engine's timer stays exact for a day", arguments: rates)
     func dayOfEngine(_ rate: Rate) throws {
         let engine = try TimerEngine(.init(time: time.base))
         engine.schedule(at: first, every: rate.interval) {
@@ -183,12 +183,12 @@ import Testing
             takeLong()
         }
         time.advance(to: first.advanced(by: .seconds(86_400)))
-        // A late tick is merged once its call is made.
+        // A late tick is merged when its call is made.
         time.advance(by: rate.interval * 2)
         checkDay(rate)
     }
 
-    @Test("A day of a source", arguments: rates)
+    @Test("A source stays exact for a day", arguments: rates)
     func dayOfSource(_ rate: Rate) throws {
         let engine = try TimerEngine(.init(time: time.base))
         let source = TimerSource(engine: engine)
@@ -208,7 +208,7 @@ import Testing
         source.cancel()
     }
 
-    @Test("A day of a timer of a loop", arguments: rates)
+    @Test("A loop's timer stays exact for a day", arguments: rates)
     func dayOfLoopTimer(_ rate: Rate) {
         let loop = TimerLoop(time: time.base)
         let timer = LoopTimer(fireAt: first, interval: rate.interval, repeats: true, policy: .merge) {
@@ -222,7 +222,7 @@ import Testing
         timer.invalidate()
     }
 
-    @Test("A day of a display link", arguments: rates)
+    @Test("A display link stays exact for a day", arguments: rates)
     func dayOfLink(_ rate: Rate) {
         let loop = TimerLoop(time: time.base)
         let start_ns = time.now.nanoseconds
@@ -245,7 +245,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A day of ticks", arguments: rates)
+    @Test("Ticks stay exact for a day", arguments: rates)
     func dayOfTicks(_ rate: Rate) async throws {
         let engine = try TimerEngine(.init(time: time.base))
         var ticks = MonotonicClock(engine: engine).ticks(every: rate.interval, first: first).makeAsyncIterator()
@@ -254,7 +254,7 @@ import Testing
             guard let tick = await ticks.next() else { break }
             seen.append(tick.deadline.nanoseconds)
             missed.append(tick.missedTicks)
-            // Not less than an interval, so that the next tick is there.
+            // At least one interval, so that the next tick is there.
             time.advance(by: rate.interval * 2)
             takeLong()
         }

@@ -1,5 +1,5 @@
-// A loop on its own epoll set, without Swift and without libevent, so that it can be built with
-// another C library or for another machine. Ends the process at the first thing that is not so.
+// Checks a loop on its own epoll set. It needs neither Swift nor libevent, so that it can be built
+// with another C library or for another architecture. Aborts at the first check that fails.
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>

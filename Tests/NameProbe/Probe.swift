@@ -1,5 +1,5 @@
-// A client that imports everything a user may have beside us: it does not compile if one of our names makes a system's
-// name ambiguous, or steals it. Nothing here needs to run.
+// A client that imports everything a user may have beside us. It does not compile if one of our names makes a system's name
+// ambiguous, or takes its place. Nothing here needs to run.
 import Dispatch
 import Foundation
 import HRTimer
@@ -30,7 +30,7 @@ private struct Probe {
     var error: TimerError?
 }
 
-/// Swift's protocol, not one of ours.
+/// Conforms to Swift's protocol, not to one of ours.
 private struct StillAClock: Clock {
     var now: ContinuousClock.Instant { .now }
     var minimumResolution: Duration { .zero }

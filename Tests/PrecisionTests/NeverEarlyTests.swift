@@ -4,12 +4,12 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// Never early and none lost on the real clocks: some thousand fires, or HRTIMER_REAL_FIRES of them, spread over every way of
-/// waiting, clock and precision; `make never-early` has 100,000. In processes of their own.
+/// On the real clocks no fire is early and none is lost. Some thousand fires, or HRTIMER_REAL_FIRES of them, are spread over
+/// every way of waiting, clock and precision; `make never-early` has 100,000. Each test has a process of its own.
 @Suite(.serialized) struct RealNeverEarlyTests {
     private static let fires = environment("HRTIMER_REAL_FIRES").flatMap { Int($0) } ?? 4000
 
-    @Test("Every way, clock and precision: none early, none lost", .timeLimit(.minutes(15)))
+    @Test("With every way to wait, clock and precision no fire is early, and none is lost", .timeLimit(.minutes(15)))
     func quiet() async {
         await #expect(processExitsWith: .success) {
             let signals = try RealRun.all(fires: Self.fires, isStormy: false)
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("The same while 5,000 signals a second interrupt every wait", .timeLimit(.minutes(15)))
+    @Test("No fire is early or lost while 5,000 signals a second interrupt every wait", .timeLimit(.minutes(15)))
     func stormy() async {
         await #expect(processExitsWith: .success) {
             let signals = try RealRun.all(fires: Self.fires, isStormy: true)
@@ -27,7 +27,7 @@ import Testing
 }
 
 private enum RealRun {
-    /// How many signals came.
+    /// Runs all combinations. Returns how many signals came.
     static func all(fires: Int, isStormy: Bool) throws -> UInt64 {
         let pairs = WayOnClock.available
         let share = fires / (pairs.count * TimerPrecision.allCases.count) + 1
@@ -73,8 +73,8 @@ private enum RealRun {
         return signals
     }
 
-    /// Timers that each arm themselves anew when they fire: all of them until there were enough fires, so that one lost timer
-    /// makes `isDone` never true.
+    /// Timers that rearm themselves when they fire, all of them until there were enough fires. If one is lost, `isDone` never
+    /// becomes true.
     private final class Flock: Sendable {
         private let core: EngineCore
         private let clock: TimerClock
@@ -88,7 +88,7 @@ private enum RealRun {
             state = Locked(State(random: SeededRandom(seed: 1), deadlines_ns: none))
         }
 
-        /// On the engine's thread, which blocks every signal until then.
+        /// Begins the signals on the engine's thread, which blocks every signal until then.
         func beginStorm() throws {
             let begun = Recorder<(status: Int32, storm: ctest_storm)>()
             _ = core.runSoon {
@@ -116,7 +116,7 @@ private enum RealRun {
         }
 
         private func note(_ index: Int, _ fire: TimerFire) {
-            // The clock itself, not what the engine says it read.
+            // Reads the clock itself, rather than trust the engine's reading.
             let now_ns = hrt_clock_now_ns(clock.c)
             let isDone = state.withLock { state in
                 let deadline_ns = state.deadlines_ns[index]
@@ -139,13 +139,13 @@ private enum RealRun {
             _ = core.arm(token, deadline_ns: deadline_ns, tolerance_ns: tolerance_ns)
         }
 
-        /// Every timer has fired for the last time.
+        /// Whether every timer has fired for the last time.
         var isDone: Bool { state.withLock { state in state.deadlines_ns.allSatisfy { $0 == .max } } }
         var account: (early: Int, wrong: Int, fires: Int) { state.withLock { ($0.early, $0.wrong, $0.fires) } }
     }
 }
 
-/// For the test's own thread.
+/// Blocks the test's own thread.
 func pause(_ duration: Duration) {
     blockThread(until: MonotonicInstant.now.advanced(by: duration).nanoseconds)
 }

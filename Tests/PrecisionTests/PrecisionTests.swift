@@ -60,7 +60,7 @@ import Testing
             }
         }
         var best = 1.0
-        // What the budget had saved is gone after a second. Under a sanitizer a spin is not worth its cost, and there is none.
+        // After a second the savings of the budget are gone. Under a sanitizer a spin is not worth its cost, and there is none.
         for second in 0..<4 {
             let (begin, before) = (MonotonicInstant.now, engines.reduce(Duration.zero) { $0 + $1.statistics.spinTime })
             blockThread(until: begin.nanoseconds + 1_000_000_000)
@@ -70,11 +70,11 @@ import Testing
         }
         #expect(early.count == 0)
         #expect(engines.allSatisfy { $0.statistics.fires > 0 })
-        // Each may spin to its end what it has begun.
+        // Each engine may finish a spin that it has begun.
         #expect(best <= 0.0125 * 1.1)
     }
 
-    @Test("On a queue a precise source's handler is never early, and its best call is less than 5 µs late")
+    @Test("A precise source's handler on a queue is never early, and its best call is less than 5 µs late")
     func preciseOnQueue() throws {
         let engine = try TimerEngine(.init(precision: .precise))
         let source = TimerSource(engine: engine, queue: DispatchQueue(label: "precise"))
@@ -98,14 +98,14 @@ import Testing
     }
 
     @Test(
-        "Submitted before its deadline, a call is not made once its source is moved, suspended or cancelled meanwhile"
+        "A call submitted before its deadline is not made if its source is moved, suspended or cancelled in time"
     )
     func calledOffOnQueue() throws {
         let engine = try TimerEngine(.init(precision: .precise))
         let queue = DispatchQueue(label: "precise")
         var inTime = [0, 0, 0]
         var round = 0
-        // The clock is read up to some µs before the deadline: a sleep to there may be longer than that on a busy machine.
+        // Polls the clock up to some µs before the deadline: on a busy machine a sleep until there may last too long.
         while round < 100_000, round < 300 || inTime.min()! < 20 {
             let verb = round % 3
             let source = TimerSource(engine: engine, queue: queue)
@@ -127,10 +127,10 @@ import Testing
             queue.sync {}
             if isInTime {
                 inTime[verb] += 1
-                // Moved, it may come at its new deadline; otherwise it does not.
+                // A moved source may be called at its new deadline; any other is not called.
                 #expect(calls.all.allSatisfy { verb == 0 && $0 >= later })
             } else {
-                // It was called, or may have begun, before the verb.
+                // The call was made, or may have begun, before the change.
                 #expect(calls.all.allSatisfy { $0 >= deadline })
             }
             source.cancelAndWait()
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(
-        "A precise link is never early, its lateness is from before the handler, and its end frees what that captured"
+        "A precise link is never early, reads its lateness before the handler, and frees its captures at its end"
     )
     func link() throws {
         final class Captured: Sendable {}
@@ -160,22 +160,22 @@ import Testing
         weak let isCaptured = captured
         captured = nil
         link.add(to: worker.loop, forMode: .default)
-        // Each pause calls a withdraw that may be waiting for its refresh.
+        // Each pause withdraws a call that may be waiting for its refresh.
         while done.wait(timeout: .now() + .microseconds(777)) != .success {
             link.isPaused = true
             link.isPaused = false
         }
         worker.shutdown()
         #expect(latenesses.all.allSatisfy { $0.told >= .zero && $0.seen >= .zero })
-        // By the clock, and not by the deadline that it was prepared for: few readings fall on that very nanosecond.
+        // The lateness is by the clock, not by the prepared deadline: few readings fall on that very nanosecond.
         #expect(latenesses.all.count { $0.told > .zero } > latenesses.count / 2)
-        // Later than that, a call is for a later refresh than the one that it is late for.
+        // With a lateness of a millisecond or more, the call is for a later refresh than the one that it is late for.
         #expect(latenesses.all.allSatisfy { $0.seen >= $0.told || $0.told >= .milliseconds(1) })
         #expect(latenesses.all.map(\.seen).min()! < atBest(.microseconds(100)))
         #expect(isCaptured == nil)
     }
 
-    @Test("A sleep on the clock is never short, and its best one is less than 200 µs long of the mark")
+    @Test("A sleep on the clock is never short, and its best one is less than 200 µs too long")
     func sleep() async throws {
         let clock = MonotonicClock()
         var best = Duration.seconds(1)
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test(
-        "A precise loop timer, of a precise loop or by itself, is never early, and its best fire is less than 100 µs late",
+        "A precise timer, by its loop or by itself, is never early, and its best fire is less than 100 µs late",
         arguments: [true, false]
     )
     func loopTimer(isOfLoop: Bool) throws {

@@ -31,7 +31,7 @@ static uint64_t next_random(struct path *path) {
     return path->random;
 }
 
-// What one wake-up of an engine does.
+// Does what one wake-up of an engine does.
 static void turn(struct path *path, int64_t now_ns) HRT_NONBLOCKING;
 static void turn(struct path *path, int64_t now_ns) HRT_NONBLOCKING {
     hrt_due batch[BATCH];
@@ -80,7 +80,7 @@ int main(void) {
     for (int index = 0; index < TIMERS; index++) {
         if (hrt_queue_add(path.queue, &path.tokens[index]) != 0) abort();
         int64_t deadline_ns = now_ns + (int64_t)(next_random(&path) % 10000000000);
-        // Those of other classes stay there until they first fire; their wheels stay for good.
+        // Tolerant and precise timers stay so until they first fire; their wheels stay for good.
         uint32_t slot = path.tokens[index].slot;
         if (index % 3 == 1)
             hrt_queue_arm_slot_tolerant(path.queue, slot, deadline_ns, 10000000);

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Counts the living among the objects it made: what a handler captured must be freed with it.
+/// Counts the live objects among those that it made. An object that a handler captures must be freed with the handler.
 public final class Canaries: Sendable {
     private let living = Atomic<Int>(0)
 
-    /// None yet.
+    /// Creates a count of zero objects.
     public init() {}
 
-    /// How many live.
+    /// The number of live objects.
     public var count: Int { living.load(ordering: .acquiring) }
 
-    /// One more, to be captured.
+    /// Returns a new object for a handler to capture.
     public func make() -> any AnyObject & Sendable { Canary(self) }
 
     private final class Canary: Sendable {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The value of an environment variable, if it is set.
+/// Returns the value of an environment variable, or nil if it is not set.
 public func environment(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }
 }

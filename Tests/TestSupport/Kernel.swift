@@ -1,16 +1,16 @@
 import Glibc
 
-/// What the kernel tells about this process and this thread.
+/// What the kernel reports about this process and its threads.
 public enum Kernel {
-    /// Open descriptors of the process.
+    /// The number of open descriptors of the process.
     public static var openDescriptors: Int {
-        entries(of: "/proc/self/fd") - 1  // the one that reads the directory
+        entries(of: "/proc/self/fd") - 1  // without the one that reads the directory
     }
 
-    /// Threads of the process.
+    /// The number of threads of the process.
     public static var threads: Int { entries(of: "/proc/self/task") }
 
-    /// Address space that the process has mapped, used or not. The first field of proc_pid_statm(5).
+    /// The size of the address space that the process has mapped, used or not. The first field of proc_pid_statm(5).
     public static var mappedBytes: Int {
         let pages = text(of: "/proc/self/statm")?.split(separator: " ").first.flatMap { Int($0) } ?? 0
         return pages * Int(getpagesize())
@@ -24,11 +24,11 @@ public enum Kernel {
         return count - 2  // "." and ".."
     }
 
-    /// Leaves the process room for so many more descriptors. Call what it returns to undo it.
+    /// Leaves the process room for `room` more descriptors. The closure that it returns undoes that.
     public static func limitDescriptors(room: Int) -> () -> Void {
         var before = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &before)
-        // The limit is on the number of a descriptor, and the kernel takes the lowest free one: close the gaps.
+        // The limit is on the number of a descriptor, and the kernel takes the lowest free one: fill the gaps.
         var fillers: [Int32] = []
         let highest = (0..<Int32(before.rlim_cur)).last { fcntl($0, F_GETFD) != -1 } ?? 2
         while let next = Optional(dup(0)), next <= highest { fillers.append(next) }
@@ -42,13 +42,13 @@ public enum Kernel {
         }
     }
 
-    /// Times that a thread of this process gave up its processor by itself, so far: a sleeping thread that wakes adds one when
-    /// it sleeps again. `tid` as of gettid(2).
+    /// Returns how often a thread of this process has given up its processor by itself. A sleeping thread that wakes adds one
+    /// when it sleeps again. `tid` is as from gettid(2).
     public static func voluntarySwitches(ofThread tid: Int32) -> Int? {
         status("voluntary_ctxt_switches", ofThread: tid).flatMap { Int($0) }
     }
 
-    /// A line of a thread's status, proc_pid_status(5), without its name.
+    /// Returns a line of a thread's status, proc_pid_status(5), without the line's name.
     public static func status(_ name: String, ofThread tid: Int32) -> String? {
         text(of: "/proc/self/task/\(tid)/status")?
             .split(separator: "\n")
@@ -57,7 +57,7 @@ public enum Kernel {
             .map(String.init)
     }
 
-    /// What is in a small file.
+    /// Returns the text of a small file.
     public static func text(of path: String) -> String? {
         guard let file = fopen(path, "r") else { return nil }
         defer { fclose(file) }

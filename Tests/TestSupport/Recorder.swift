@@ -1,10 +1,10 @@
 import HRTimerCore
 
-/// What handlers saw, in order; any thread.
+/// The values that handlers recorded, in order. Any thread may use it.
 public final class Recorder<Element: Sendable>: Sendable {
     private let elements = Locked<[Element]>([])
 
-    /// An empty record.
+    /// Creates an empty record.
     public init() {}
 
     /// Adds `element` at the end.
@@ -12,7 +12,7 @@ public final class Recorder<Element: Sendable>: Sendable {
         elements.withLock { $0.append(element) }
     }
 
-    /// Forgets everything.
+    /// Removes all elements.
     public func removeAll() {
         let gone = elements.withLock { elements in
             defer { elements = [] }
@@ -21,9 +21,9 @@ public final class Recorder<Element: Sendable>: Sendable {
         withExtendedLifetime(gone) {}
     }
 
-    /// Everything so far.
+    /// All elements so far.
     public var all: [Element] { elements.withLock { $0 } }
 
-    /// How many so far.
+    /// The number of elements so far.
     public var count: Int { elements.withLock { $0.count } }
 }

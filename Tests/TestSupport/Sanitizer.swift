@@ -1,10 +1,10 @@
 import Glibc
 
-/// Under Thread or Address Sanitizer, which make code several times slower and have a malloc of their own.
+/// Whether this is a build with Thread or Address Sanitizer. Both make code several times slower and have their own malloc.
 public let isSanitized = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
 
-/// An upper bound for the best of many samples: what is asked of a build as users have it; a hundred times that of a
-/// sanitized one, which beside other tests may not have one undisturbed sample.
+/// Returns an upper bound for the best of many samples: `bound` for a build as users have it, a hundred times that for a
+/// sanitized build, which may not have a single undisturbed sample beside other tests.
 public func atBest(_ bound: Duration) -> Duration {
     isSanitized ? bound * 100 : bound
 }

@@ -1,10 +1,10 @@
 import Glibc
 
-/// A shell beside this process, which can do to it what it cannot do to itself: it knows it as $PPID.
+/// A shell beside this process. It can do to this process what the process cannot do to itself, and knows it as $PPID.
 public struct Shell: Sendable {
     private let pid: pid_t
 
-    /// Starts `/bin/sh -c script`, with no signal blocked and all at their defaults. Nil if it cannot be started.
+    /// Starts `/bin/sh -c script` with no signal blocked and all signals at their defaults. Returns nil if it cannot be started.
     public init?(_ script: String) {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -23,13 +23,13 @@ public struct Shell: Sendable {
         self.pid = pid
     }
 
-    /// Waits for its end: the exit status, or -1 if a signal ended it.
+    /// Waits for the shell to end. Returns its exit status, or -1 if a signal ended it.
     public func wait() -> Int32 {
         var status: Int32 = 0
         while waitpid(pid, &status, 0) == -1 && errno == EINTR {}
         return status & 0x7f == 0 ? status >> 8 & 0xff : -1
     }
 
-    /// Runs `script` to its end.
+    /// Runs `script` to its end. Returns its status as `wait()` does, or nil if it cannot be started.
     public static func run(_ script: String) -> Int32? { Shell(script)?.wait() }
 }

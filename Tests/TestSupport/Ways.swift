@@ -1,10 +1,10 @@
 public import HRTimerCore
 
 extension WayToWait {
-    /// Those that work here: a filter of system calls may rule one out.
+    /// The ways to wait that work here. A filter of system calls may rule one out.
     public static var available: [WayToWait] { available(on: .monotonic) }
 
-    /// Those that work on `clock`.
+    /// Returns the ways to wait that work on `clock`.
     public static func available(on clock: TimerClock) -> [WayToWait] {
         allCases.filter { (try? Waiter($0, clock: clock)) != nil }
     }
@@ -12,9 +12,9 @@ extension WayToWait {
 
 /// A way to wait and a clock to wait on.
 public struct WayOnClock: Sendable, Hashable, CustomStringConvertible {
-    /// How.
+    /// The way to wait.
     public let way: WayToWait
-    /// On which clock.
+    /// The clock to wait on.
     public let clock: TimerClock
 
     /// Every pair that works here.
@@ -24,6 +24,6 @@ public struct WayOnClock: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Both names.
+    /// The names of the way and of the clock.
     public var description: String { "\(way) on \(clock)" }
 }

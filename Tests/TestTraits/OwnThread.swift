@@ -1,8 +1,8 @@
 import Dispatch
 package import Testing
 
-/// Runs each test on a thread of its own: one that waits in real time would keep a thread of the pool, of which there are as
-/// few as processors, from the other tests.
+/// Runs each test on a thread of its own. A test that waits in real time would otherwise keep a thread of the pool from the
+/// other tests, and the pool has only as many threads as there are processors.
 package struct OwnThread: SuiteTrait, TestTrait, TestScoping {
     package let isRecursive = true
 

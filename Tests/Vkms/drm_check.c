@@ -29,7 +29,7 @@ static int64_t now_ns(void) {
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-// 1 with a sample, 0 if none came within two seconds, or a negative errno.
+// Returns 1 with a sample, 0 if none came within two seconds, or a negative errno.
 static int next(vs_source *source, vs_sample *sample) {
     while (1) {
         int status = vs_take(source, sample);
@@ -39,7 +39,7 @@ static int next(vs_source *source, vs_sample *sample) {
     }
 }
 
-// Every refresh for a second or so: exact, in order, and at the rate that the mode says.
+// Takes every refresh for a second or so: exact, in order, and at the rate that the mode says.
 static void check_refreshes(vs_source *source) {
     int64_t numerator, denominator;
     vs_told_rate(source, &numerator, &denominator);
@@ -66,13 +66,13 @@ static void check_refreshes(vs_source *source) {
     EXPECT(sample.sequence >= before + 20);
 }
 
-// Switched off by whoever has the display, while an answer is awaited.
+// The display's master switches it off while an answer is awaited.
 static void check_off(int master, vs_source *source) {
     uint32_t id = 0;
     vs_drm_resources resources = {.crtc_ids = (uint64_t)(uintptr_t)&id, .crtcs = 1};
     EXPECT(ioctl(master, _IOWR('d', VS_DRM_MODE_GETRESOURCES, vs_drm_resources), &resources) == 0);
     vs_sample sample = {0};
-    // What was told last is long past: 60 refreshes after that would be the next.
+    // The last sample is long past: 60 refreshes after it would be the next one.
     EXPECT(vs_request(source, 1) == 0);
     EXPECT(next(source, &sample) == 1);
     EXPECT(vs_request(source, 60) == 0);
@@ -87,7 +87,7 @@ static void check_off(int master, vs_source *source) {
     EXPECT(vs_drm_open(NULL, NULL, &second, &failure) == -ENXIO);
 }
 
-// What a user may do: the exit status of the child is how many expectations failed.
+// Checks what a user may do. The child's exit status is the number of failed expectations.
 static void check_user(gid_t group, int expected) {
     fflush(stdout);
     pid_t child = fork();

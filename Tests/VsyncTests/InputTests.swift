@@ -8,25 +8,25 @@ import TestSupport
 import TestTraits
 import Testing
 
-/// Events for the application beside the frames of its window, on one connection: what a frame, or the source of its refreshes,
-/// has read already must not wait for the next event. The frames take most of their time, so that most events come while one
-/// is drawn.
+/// The application's events and the frames of its window share one connection. An event that a frame, or the source of its
+/// refreshes, has already read must not wait for the next event. Drawing takes most of each period, so that most events come
+/// while a frame is drawn.
 ///
-/// What must hold is counted; that none is late must be seen in one of some attempts.
+/// The tests count what must always hold. That no event is late must hold in one of several attempts.
 @Suite(.serialized, .ownThread, .timeLimit(.minutes(15))) struct InputTests {
-    /// When each was sent and handled, in order.
+    /// When each event was sent and handled, in order.
     private struct Journal: Sendable {
         let sent = Recorder<Int64>()
         let handled = Recorder<Int64>()
-        /// What the threads had waited for a processor before each was sent, and once it was handled.
+        /// How long the threads had waited for a processor before each event was sent, and after it was handled.
         private let waitsBefore_ns = Recorder<Int64>()
         private let waitsAfter_ns = Recorder<Int64>()
         let waits: ProcessorWaits
         /// When each frame on the loop's thread was drawn.
         private let frames_ns = Recorder<ClosedRange<Int64>>()
-        /// Whether the frames had come before the first was sent: a handler that waits for more stops them.
+        /// Has an element if frames came before the first event was sent: a handler that waits for events stops them.
         let begun = Recorder<Void>()
-        /// How many, once nothing more was sent.
+        /// The number of events handled within the limit after the last one was sent.
         let handledInTime = Recorder<Int>()
 
         init(server: pid_t) { waits = ProcessorWaits(process: server) }
@@ -48,8 +48,8 @@ import Testing
         }
 
         var late_ns: [Int64] { zip(sent.all, handled.all).map { $1 - $0 } }
-        /// The same without those waits, which count for each thread and so in full, and without frames that were due when the one
-        /// before ended: a pass calls timers first, and only a frame that itself began late has such a next one.
+        /// `late_ns` without the waits for a processor, summed over all threads, and without frames that were due when the frame
+        /// before them ended: a pass calls timers first, and only after a frame that began late is the next one due at once.
         var lateByItself_ns: [Int64] {
             let frames = frames_ns.all
             let upon = zip(frames, frames.dropFirst()).filter { $1.lowerBound - $0.upperBound < 5_000_000 }.map(\.1)
@@ -64,11 +64,11 @@ import Testing
     private static let events = 60
     private static let attempts = 12
     private static let limit_ns: Int64 = 20_000_000
-    /// Of 60 Hz.
+    /// How long drawing a frame takes, of the 16.7 ms of a period at 60 Hz.
     private static let frame_us: UInt32 = 10_000
 
-    /// Calls `send` at random instants on another thread, while the loop runs until all were handled, `limit` after the
-    /// last at most. It begins when `begins` says so.
+    /// Calls `send` at random instants on another thread, from when `begins` returns true. Meanwhile runs the loop until all
+    /// events are handled, or until `limit` has passed since the last one.
     @available(*, noasync)
     private func run(
         _ loop: TimerLoop,
@@ -96,7 +96,7 @@ import Testing
             while journal.handled.count < Self.events, .now < end { usleep(1000) }
             journal.handledInTime.append(journal.handled.count)
             loop.stop()
-            // One whose handler waits for more would never come back.
+            // A loop whose handler waits for another event would never return.
             while hasReturned.count == 0 {
                 usleep(50_000)
                 if hasReturned.count == 0 { send() }
@@ -107,16 +107,16 @@ import Testing
         group.wait()
     }
 
-    /// In one of some attempts every event is handled in time, but for what the threads waited for a processor and what comes of
-    /// that. What a hypervisor takes is counted nowhere, so one attempt is not enough.
+    /// Expects that in one of several attempts every event is handled in time, apart from waits for a processor and their
+    /// consequences. One attempt is not enough, since the time that a hypervisor takes is counted nowhere.
     ///
-    /// What was not handled at all, or before it was sent, is a failure at once. Under a sanitizer, where the same code takes
-    /// several times as long, nothing else is.
+    /// An event that was not handled at all, or before it was sent, is a failure at once. Under a sanitizer, where the same code
+    /// takes several times as long, only that is a failure.
     @available(*, noasync)
     private func expectInTime(_ attempt: (_ limit: Duration) throws -> Journal) throws {
         var late: [[Int64]] = []
         while late.count < Self.attempts {
-            // Something may keep a processor from all others for most of a minute, as a hypervisor or a real-time thread.
+            // A hypervisor or a real-time thread may keep a processor from all others for most of a minute.
             let journal = try attempt(.seconds(60))
             try #require(journal.begun.count == 1, "no frames within 30 s")
             try #require(journal.sent.count == Self.events)
@@ -128,11 +128,11 @@ import Testing
         Issue.record("late in every attempt, in ns, not for want of a processor: \(late)")
     }
 
-    /// Whose commits there are.
+    /// Who commits the surface: the application, the source, or the application in its first frames only.
     enum Commits: CaseIterable { case application, source, seldom }
 
-    /// Which of two sources on one connection is watched first. The kernel reports the later one first, and that may have read
-    /// then what was for both.
+    /// Which of two sources on one connection is watched first. The kernel reports the later one first, and that may then have
+    /// read the events of both.
     enum Order: CaseIterable {
         case inputFirst, framesFirst
 
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(
-        "Events on a Wayland window's connection come to the application's own source in time beside its frames",
+        "Events on a Wayland window's connection reach the application's source in time, beside its frames",
         .enabled(if: Weston.isInstalled, "weston is not installed: apt-get install weston"),
         arguments: Commits.allCases,
         Order.allCases
@@ -158,14 +158,14 @@ import Testing
         let source = try VsyncSource.wayland(surface)
         try expectInTime { limit in
             let (loop, journal) = (TimerLoop(), Journal(server: weston.pid))
-            // The plainest handler there is: it waits for something to come if there is nothing to dispatch.
+            // The simplest handler: it waits for an event if there is none to dispatch.
             let input = try LoopSource(descriptor: window.descriptor) { _, _ in window.dispatch() }
             let frames = Recorder<Void>()
             let link = DisplayLink(source: source) { _ in
                 journal.drawFrame {
                     usleep(Self.frame_us)
                     frames.append(())
-                    // Of a window that has nothing new to show the compositor says nothing.
+                    // The compositor reports nothing for a window that has nothing new to show.
                     if commits == .seldom, frames.count > 60 { return }
                     source.willCommit()
                     window.draw()
@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(
-        "What was read for another thread's loop wakes that: frames on one thread, the application's source on another",
+        "With frames and the application's source on two threads, events that one reads for the other wake its loop",
         .enabled(if: Weston.isInstalled, "weston is not installed: apt-get install weston")
     )
     func otherThread() throws {
@@ -221,7 +221,7 @@ import Testing
     }
 
     @Test(
-        "Keys come to an X11 window's own source in time beside its frames, also if each frame reads the connection",
+        "Keys reach an X11 window's source in time, beside its frames, also if each frame reads the connection",
         .enabled(if: XServer.isInstalled, "Xvfb is not installed: apt-get install xvfb"),
         arguments: [false, true]
     )
@@ -233,7 +233,7 @@ import Testing
         try expectInTime { limit in
             let (loop, journal) = (TimerLoop(), Journal(server: server.pid))
             let input = try LoopSource(descriptor: window.descriptor) { _, _ in
-                // The plainest: it waits for an event if there is none.
+                // The simplest handler: it waits for an event if there is none.
                 repeat {
                     if window.take() > 0 { journal.noteHandled() }
                 } while window.pending > 0
@@ -247,7 +247,7 @@ import Testing
                     frames.append(())
                     if syncs { window.sync() }
                 }
-                // Drawing alone may have read, too.
+                // Drawing alone may also have read events.
                 if window.pending > 0 { input?.signal() }
             }
             link.add(to: loop, forMode: .common)
@@ -262,7 +262,7 @@ import Testing
 
 /// An application's window under X11.
 private final class X11Window: @unchecked Sendable {
-    // Sendable: used by the thread of a test, which is that of its loop.
+    // Sendable: only the test's thread uses it, which is also its loop's thread.
     private let window: OpaquePointer
 
     init(on display: String) throws {
@@ -280,9 +280,9 @@ private final class X11Window: @unchecked Sendable {
     func take() -> Int32 { x11_window_take(window) }
 }
 
-/// Who presses keys.
+/// A client of the X server that presses keys.
 private final class X11Keys: @unchecked Sendable {
-    // Sendable: one thread after the other uses it.
+    // Sendable: only one thread at a time uses it.
     private let keys: OpaquePointer
 
     init(on display: String) throws {

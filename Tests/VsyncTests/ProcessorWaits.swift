@@ -2,13 +2,13 @@ import CHRTimer
 import Glibc
 import TestSupport
 
-/// How long threads were ready to run and waited for a processor: what a busy machine takes, apart from what the tested code does.
+/// How long threads were runnable and waited for a processor: the delay due to a busy machine, apart from the tested code.
 ///
-/// The second number of a thread's schedstat in proc(5), in ns; brought up to date when the thread runs.
+/// This is the second number of a thread's schedstat, proc(5), in ns. The kernel updates it when the thread runs.
 struct ProcessorWaits: Sendable {
     private let paths = Recorder<String>()
 
-    /// Counts the first thread of that process as well, if one is given.
+    /// Counts the main thread of `process`, if one is given.
     init(process: pid_t? = nil) {
         if let process { paths.append("/proc/\(process)/schedstat") }
     }
@@ -16,7 +16,7 @@ struct ProcessorWaits: Sendable {
     /// Counts the calling thread as well.
     func addThisThread() { paths.append("/proc/self/task/\(hrt_thread_id())/schedstat") }
 
-    /// Of all of them so far; what cannot be read, as of a process that has ended, counts for nothing.
+    /// The sum of all counted threads so far. A thread that cannot be read, for example of a process that has ended, adds 0.
     var total_ns: Int64 { paths.all.reduce(0) { $0 + Self.read_ns($1) } }
 
     private static func read_ns(_ path: String) -> Int64 {

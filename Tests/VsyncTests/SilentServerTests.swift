@@ -9,7 +9,7 @@ private let hasXCB = dlopen("libxcb-present.so.0", RTLD_LAZY) != nil && dlopen("
 
 @Suite(.serialized, .ownThread, .enabled(if: hasXCB, "libxcb-present is not installed"))
 struct SilentServerTests {
-    /// Listens as the X server of that number, and says nothing.
+    /// Listens as the X server of that number, and never answers.
     private static func listen(as number: Int) -> Int32 {
         let path = [0] + "/tmp/.X11-unix/X\(number)".utf8
         var address = sockaddr_un()
@@ -23,14 +23,14 @@ struct SilentServerTests {
         return status == 0 && Glibc.listen(fd, 4) == 0 ? fd : -1
     }
 
-    @Test("Waiting for a server that does not answer ends in time, however many signals come", .timeLimit(.minutes(15)))
+    @Test("Waiting for a server that does not answer times out, however many signals come", .timeLimit(.minutes(15)))
     func signals() async {
-        // In a process of its own: the handler is the process's.
+        // In a process of its own, since a signal handler belongs to the whole process.
         await #expect(processExitsWith: .success) {
             let number = 20_000 + Int(getpid() % 10_000)
             #expect(Self.listen(as: number) >= 0)
             var storm = ctest_storm()
-            // A sanitizer takes so long for each that nothing else would be done.
+            // With a sanitizer each signal takes so long that nothing else would run.
             #expect(ctest_storm_begin(isSanitized ? 200 : 5000, &storm) == 0)
             var source: OpaquePointer?
             var failure: UnsafePointer<CChar>?

@@ -3,19 +3,19 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// A weston of a test's own, without a screen; ends with the value.
+/// A weston that one test owns, without a screen. The compositor ends with this object.
 final class Weston: Sendable {
     let socket: String
     let pid: pid_t
     private let directory: String
     private let hasEnded = Atomic(false)
 
-    /// Whether weston is there to be run: `apt-get install weston`.
+    /// Whether weston is installed: `apt-get install weston`.
     static let isInstalled = Shell.run("command -v weston >/dev/null") == 0
 
     struct DidNotStart: Error {}
 
-    /// Starts one, and waits until it shows windows.
+    /// Starts a compositor. `window()` waits until it shows windows.
     init() throws {
         var template = Array("/tmp/weston.XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw DidNotStart() }
@@ -23,7 +23,7 @@ final class Weston: Sendable {
         socket = directory + "/display"
         let configuration = directory + "/weston.ini"
         guard Shell.run("printf '[core]\\nidle-time=0\\n' > \(configuration)") == 0 else { throw DidNotStart() }
-        // Of weston 10 and before headless-backend.so, since then also called headless: both have the file.
+        // Up to weston 10 the backend is named headless-backend.so, since then also headless; the file exists in both.
         let arguments = [
             "weston", "--backend=headless-backend.so", "--use-pixman", "--socket=display", "--config=\(configuration)",
         ]
@@ -35,7 +35,7 @@ final class Weston: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // Nothing of ours is inherited: a test that hangs must not keep the runner's pipes.
+        // The compositor inherits none of our descriptors: a test that hangs must not keep the runner's pipes open.
         for standard in 0...2 as ClosedRange<Int32> {
             posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0)
         }
@@ -50,7 +50,7 @@ final class Weston: Sendable {
         return posix_spawnp(&pid, arguments[0], &actions, nil, words, settings) == 0 ? pid : nil
     }
 
-    /// A window on it, as soon as it has them; within 20 s.
+    /// Returns a window on the compositor as soon as that shows windows. Throws if it does not within 20 s.
     func window() throws -> Window {
         for _ in 0..<400 {
             if let window = Window(on: socket) { return window }
@@ -65,9 +65,9 @@ final class Weston: Sendable {
 
     func resume() { kill(pid, SIGCONT) }
 
-    /// Kills it, and waits for its end.
+    /// Kills the compositor, and waits for its end.
     func end() {
-        // Once: another process may have the number then.
+        // Only once: later another process may have the number.
         guard !hasEnded.exchange(true, ordering: .sequentiallyConsistent) else { return }
         kill(pid, SIGKILL)
         waitpid(pid, nil, 0)
@@ -81,12 +81,12 @@ final class Weston: Sendable {
 
 /// An application's window.
 final class Window: @unchecked Sendable {
-    // Sendable: used by the thread of a test, which is that of its loop.
+    // Sendable: only the test's thread uses it, which is also its loop's thread.
     private let window: OpaquePointer
     let display: OpaquePointer
     let surface: OpaquePointer
 
-    /// Nil while there is no compositor at that socket that shows windows.
+    /// Returns nil while no compositor shows windows at that socket.
     init?(on socket: String) {
         var window: OpaquePointer?
         guard wayland_window_open(socket, &window) == 0, let window else { return nil }
@@ -102,7 +102,7 @@ final class Window: @unchecked Sendable {
 
     var descriptor: Int32 { wayland_window_descriptor(window) }
 
-    /// Asks the compositor for an answer, which is dispatched as keys are. Any thread.
+    /// Asks the compositor for an answer, which is dispatched like key events. Any thread.
     func ask(_ onAnswer: @escaping @Sendable () -> Void) {
         final class Box {
             let body: @Sendable () -> Void
@@ -112,12 +112,12 @@ final class Window: @unchecked Sendable {
         _ = wayland_window_ask(window, { Unmanaged<Box>.fromOpaque($0!).takeRetainedValue().body() }, box)
     }
 
-    /// Dispatches what has come for the application, and waits if that is nothing.
+    /// Dispatches the application's events, and waits if there are none.
     func dispatch() { _ = wayland_window_dispatch(window) }
 
     func minimise() { wayland_window_hide(window) }
 
-    /// 0 or a negative errno.
+    /// Shows the window again. Returns 0 or a negative errno.
     func show() -> Int32 { wayland_window_show(window) }
 
     /// Reads the connection, as applications do.

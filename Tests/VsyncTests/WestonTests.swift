@@ -7,18 +7,18 @@ import Testing
 
 @testable import HRTimer
 
-/// Display links on what a real compositor tells of a window. It runs at some 40 Hz, and says 60. On a busy machine it is the
-/// compositor that is late: what must hold is counted, and of rates the best of three is looked at.
+/// Display links on the refreshes that a real compositor reports for a window. It runs at about 40 Hz, and reports 60. On a busy
+/// machine the compositor is late: so the tests count what must hold, and check the best rate of three.
 @Suite(.serialized, .ownThread, .enabled(if: Weston.isInstalled, "weston is not installed: apt-get install weston"))
 struct WestonTests {
-    /// What a link told.
+    /// The timestamps of a link's calls.
     private let ticks = Recorder<Int64>()
 
     private func surface(_ window: Window) -> WaylandSurface {
         WaylandSurface(display: window.display, surface: window.surface)
     }
 
-    /// Runs a loop with a link that draws in each call, for so long or until `isDone`, which is asked after each call.
+    /// Runs a loop with a link that draws in each call, for `seconds` or until `isDone` returns true after a call.
     @available(*, noasync)
     @discardableResult
     private func run(
@@ -44,11 +44,11 @@ struct WestonTests {
         return link
     }
 
-    /// Until the rate is known; a busy machine takes its time.
+    /// Runs until the source knows the rate, for at most 20 s, since a busy machine is slow. Returns whether it does.
     @available(*, noasync)
     @discardableResult
     private func lock(_ source: VsyncSource, _ window: Window?) -> Bool {
-        // Looked at in the call: when the loop has ended the next answer may be late.
+        // Checked within the calls: by the loop's end the next answer may be late.
         let isLocked = Recorder<Void>()
         run(source, window, seconds: 20) { _ in
             if source.state == .locked { isLocked.append(()) }
@@ -59,13 +59,13 @@ struct WestonTests {
 
     private var steps_ns: [Int64] { zip(ticks.all, ticks.all.dropFirst()).map { $1 - $0 } }
 
-    /// Strictly rising, never two within half a period of 60 Hz, which is what was told.
+    /// Expects that timestamps rise, and that no two lie within half a period of the 60 Hz that the compositor reports.
     private func expectSteady(_ where: SourceLocation = #_sourceLocation) {
         #expect(steps_ns.allSatisfy { $0 > 8_000_000 }, sourceLocation: `where`)
     }
 
     @Test(
-        "The rate is the compositor's true one, not the one that it tells; by the application's commits or the source's",
+        "The rate is the compositor's true one, not the reported one, with commits of the application or the source",
         .timeLimit(.minutes(15)),
         arguments: [false, true]
     )
@@ -85,16 +85,16 @@ struct WestonTests {
             rates.append(source.framesPerSecond)
             let told = try #require(source.toldRate)
             #expect(abs(told.framesPerSecond - 60) < 0.1)
-            // One for each refresh at most: no busy loop.
+            // At most one request for each refresh, so there is no busy loop.
             #expect(source.statistics.requests - before <= ticks.count - calls + 60)
         }
-        // A busy machine makes it slower, never faster: its timer begins when a frame is done.
+        // A busy machine makes the compositor slower, never faster: its timer begins when a frame is done.
         #expect(rates.contains { (10...43).contains($0) }, "\(rates)")
         expectSteady()
         withExtendedLifetime(weston) {}
     }
 
-    @Test("Timestamps are brought to CLOCK_MONOTONIC from the compositor's clock", .timeLimit(.minutes(15)))
+    @Test("Timestamps of the compositor's clock are converted to CLOCK_MONOTONIC", .timeLimit(.minutes(15)))
     func clock() throws {
         let weston = try Weston()
         let window = try weston.window()
@@ -115,7 +115,7 @@ struct WestonTests {
                 status = driver.take(&sample)
             }
             try #require(status == 1)
-            // Clocks that run at other rates are read one after the other.
+            // The tolerance: clocks with different rates are read one after the other.
             #expect(sample.time_ns >= before_ns - 1_000_000)
             #expect(sample.time_ns <= MonotonicInstant.now.nanoseconds + 1_000_000)
             #expect(sample.flags == UInt32(VS_NO_SEQUENCE))
@@ -124,12 +124,12 @@ struct WestonTests {
     }
 
     @Test(
-        "When the compositor is killed the link goes on, without a burst; a surface of the next one takes its place",
+        "When the compositor is killed the link goes on without a burst, and a surface of the next one can be attached",
         .timeLimit(.minutes(15))
     )
     func killed() throws {
         let weston = try Weston()
-        // Lives as long as the source has its surface.
+        // Must live as long as the source has its surface.
         let window = try weston.window()
         let source = try VsyncSource.wayland(surface(window))
         #expect(lock(source, window))
@@ -153,7 +153,7 @@ struct WestonTests {
     }
 
     @Test(
-        "While the compositor is stopped the link coasts on, and nothing is asked; then it goes on without a burst",
+        "While the compositor is stopped, the link goes on without requests; afterwards without a burst",
         .timeLimit(.minutes(15))
     )
     func stopped() throws {
@@ -176,7 +176,7 @@ struct WestonTests {
         #expect(source.isHidden)
         #expect(source.state == .lost)
         #expect(Set(requests.all).count <= 1)
-        // A stopped one is not waited for.
+        // Opening another source does not wait for a stopped compositor.
         #expect { try VsyncSource.wayland(surface(window)) } throws: { ($0 as? TimerError)?.errorNumber == ETIMEDOUT }
         weston.resume()
         #expect(lock(source, window))
@@ -185,7 +185,7 @@ struct WestonTests {
     }
 
     @Test(
-        "A minimised window counts as hidden: it has no calls if that was chosen, and has them again when it is shown"
+        "A minimised window counts as hidden: with .stop its links get no calls until the window is shown again"
     )
     @available(*, noasync)
     func minimised() throws {
@@ -201,7 +201,7 @@ struct WestonTests {
         #expect(source.isHidden)
         let before = ticks.count
         run(source, window, seconds: 2.5)
-        // One that was under way.
+        // At most one call that was under way.
         #expect(ticks.count - before <= 1)
         #expect(window.show() == 0)
         #expect(lock(source, window))
@@ -210,7 +210,7 @@ struct WestonTests {
     }
 
     @Test(
-        "Where the application reads the connection, what it has read is taken at the calls",
+        "If the application reads the connection, the source takes its events at the calls of its links",
         .timeLimit(.minutes(15))
     )
     func readByApplication() throws {
@@ -231,7 +231,7 @@ struct WestonTests {
         expectSteady()
     }
 
-    @Test("What is asked for ends with the source, or when it lets go of the surface", .timeLimit(.minutes(15)))
+    @Test("After detach() the source uses the connection no more, and the window can close", .timeLimit(.minutes(15)))
     func resources() throws {
         let weston = try Weston()
         var window: Window? = try weston.window()
@@ -242,16 +242,16 @@ struct WestonTests {
         let inode = status.st_ino
         run(source, window, seconds: 0.3)
         source.detach()
-        // Another test may have that number by now, but not that socket.
+        // By now another test may have that descriptor's number, but not that socket.
         #expect(fstat(descriptor, &status) != 0 || status.st_ino != inode)
-        // Nothing of the source is on the connection any more: this must not be noticed.
+        // The source has nothing left on the connection, and must not notice that the window closes.
         window = nil
         #expect(source.state == .lost)
         run(source, nil, seconds: 0.2)
         source.willCommit()
     }
 
-    @Test("The surface that was offered comes before all but a name; without one it is told what is missing")
+    @Test("An offered surface is chosen unless VSYNC_SOURCE names a kind; without one the refusal says what is missing")
     @available(*, noasync)
     func choice() throws {
         let weston = try Weston()
@@ -272,7 +272,7 @@ struct WestonTests {
         let gone = chosen(offered, [:])
         #expect(gone.kind != .wayland)
         #expect(gone.refusals.first?.kind == .wayland)
-        // The shared one, which other tests do not use.
+        // The shared source, which other tests do not use.
         VsyncSource.offer(nil)
         #expect(VsyncSource.shared.kind != .wayland)
         VsyncSource.offer(nil)

@@ -3,20 +3,20 @@ import HRTimer
 import Synchronization
 import TestSupport
 
-/// An Xvfb of a test's own, on a display that was free; ends with the value.
+/// An Xvfb that one test owns, on a display that was free. The server ends with this object.
 final class XServer: Sendable {
     let display: String
     let pid: pid_t
     private let hasEnded = Atomic(false)
 
-    /// Whether Xvfb is there to be run: `apt-get install xvfb`.
+    /// Whether Xvfb is installed: `apt-get install xvfb`.
     static let isInstalled = Shell.run("command -v Xvfb >/dev/null") == 0
 
     struct DidNotStart: Error {}
 
-    /// Starts one with that many made-up refreshes a second; its own default if nil.
+    /// Starts a server with `framesPerSecond` simulated refreshes a second; the server's default if nil.
     convenience init(framesPerSecond: Int? = nil) throws {
-        // The server takes a free display by itself, and writes its number.
+        // The server chooses a free display, and writes its number to the descriptor.
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw DidNotStart() }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -26,7 +26,7 @@ final class XServer: Sendable {
         try self.init(arguments, ends)
     }
 
-    /// Starts one at a display whose number is known.
+    /// Starts a server on the given display.
     convenience init(display: String, framesPerSecond: Int) throws {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw DidNotStart() }
@@ -44,7 +44,7 @@ final class XServer: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // Nothing of ours is inherited: a test that hangs must not keep the runner's pipes.
+        // The server inherits none of our descriptors: a test that hangs must not keep the runner's pipes open.
         for standard in 0...2 as ClosedRange<Int32> {
             posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0)
         }
@@ -62,7 +62,7 @@ final class XServer: Sendable {
         display = ":\(number)"
     }
 
-    /// What it writes within 20 s, up to the newline.
+    /// Reads a line, without its newline. Returns nil if the server writes nothing for 20 s.
     private static func line(from descriptor: Int32) -> String? {
         var text = ""
         while true {
@@ -74,7 +74,7 @@ final class XServer: Sendable {
         }
     }
 
-    /// A source on its display: a busy server may not answer in time at first.
+    /// Returns a source on the server's display. Tries again if the server is busy and does not answer in time.
     func connect() throws -> VsyncSource {
         for _ in 0..<20 {
             let attempt = Result { try VsyncSource.x11(display: display) }
@@ -88,9 +88,9 @@ final class XServer: Sendable {
 
     func resume() { kill(pid, SIGCONT) }
 
-    /// Kills it, and waits for its end.
+    /// Kills the server, and waits for its end.
     func end() {
-        // Once: another process may have the number then.
+        // Only once: later another process may have the number.
         guard !hasEnded.exchange(true, ordering: .sequentiallyConsistent) else { return }
         kill(pid, SIGKILL)
         waitpid(pid, nil, 0)

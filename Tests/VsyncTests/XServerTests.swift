@@ -6,18 +6,18 @@ import Testing
 
 @testable import HRTimer
 
-/// Display links on the refreshes of real X servers. Bounds are on fits and on counts, not on single arrivals: other work on
-/// the machine makes those late.
+/// Display links on the refreshes of real X servers. The tests bound fits and counts, not single arrivals, which other work on
+/// the machine makes late.
 @Suite(.serialized, .ownThread, .enabled(if: XServer.isInstalled, "Xvfb is not installed: apt-get install xvfb"))
 struct XServerTests {
-    /// What a link saw, in order.
+    /// The refreshes that a link was told, and the instants of its calls, in order.
     final class Ticks: Sendable {
         let timestamps = Recorder<Int64>()
         let calls = Recorder<Int64>()
     }
 
-    /// Runs a loop with one link for so long or until `isDone`, `body` beside it after each call. What was seen then may be
-    /// over when this returns: a busy server is late with what comes next.
+    /// Runs a loop with one link for `seconds` or until `isDone`, and calls `body` after each call of the link. The state that
+    /// `isDone` saw may have changed when this returns, since a busy server answers late.
     @available(*, noasync)
     private func run(
         _ source: VsyncSource,
@@ -42,7 +42,7 @@ struct XServerTests {
     private func steps(_ instants: [Int64]) -> [Int64] { zip(instants, instants.dropFirst()).map { $1 - $0 } }
 
     @Test(
-        "The server's true rate is found, in 3 s to within 0.03 %",
+        "The source learns the server's true rate in 3 s, to within 0.03 %",
         .timeLimit(.minutes(15)),
         arguments: [30, 60, 144, 600]
     )
@@ -51,7 +51,7 @@ struct XServerTests {
         // The server's timer counts whole microseconds.
         let true_ns = Double(1_000_000 / framesPerSecond) * 1000
         var (deviations, mostCalls) = ([Double](), 0)
-        // On a busy machine it is the server that is late: the best of ten counts.
+        // On a busy machine the server is late, so the best of ten runs counts.
         let bound = isSanitized ? 0.003 : 0.0003
         while deviations.count < 10, (deviations.min() ?? 1) > bound {
             let source = try server.connect()
@@ -64,13 +64,13 @@ struct XServerTests {
             #expect(zip(ticks.calls.all, all).allSatisfy { $0 >= $1 })
         }
         #expect((deviations.min() ?? 1) <= bound, "\(deviations)")
-        // Busy machines drop calls.
+        // A busy machine drops calls.
         #expect(mostCalls > framesPerSecond / 2)
         withExtendedLifetime(server) {}
     }
 
     @Test(
-        "A server that comes back at another rate is followed at that one: the rate is another once, and time goes on",
+        "After a server comes back at another rate, the source follows that rate, and timestamps go on rising",
         .timeLimit(.minutes(15)),
         arguments: [(60, 144), (144, 50)]
     )
@@ -95,7 +95,7 @@ struct XServerTests {
         #expect(steps(ticks.timestamps.all).allSatisfy { $0 >= shortest_ns })
     }
 
-    @Test("A server that says nothing is told as such", .timeLimit(.minutes(15)))
+    @Test("A server that reports no rate has no told rate, and 60 Hz are assumed", .timeLimit(.minutes(15)))
     func toldRate() throws {
         let server = try XServer()
         let source = try server.connect()
@@ -105,7 +105,7 @@ struct XServerTests {
     }
 
     @Test(
-        "When the server is killed the link goes on within two periods, without a burst, and comes back to the next server",
+        "When the server is killed, the link goes on within two periods without a burst, and follows the next server",
         .timeLimit(.minutes(15))
     )
     func killed() throws {
@@ -122,7 +122,7 @@ struct XServerTests {
             } else if let end_ns = killed.all.first, let call = killedAt.all.first, second.count == 0,
                 count > call + 20, MonotonicInstant.now.nanoseconds - end_ns > 800_000_000
             {
-                // Long before this the loss is known.
+                // By now the loss has long been noticed.
                 if source.state != .lost { Issue.record("\(source.state) after the server's end") }
                 if let next = try? XServer(display: server.display, framesPerSecond: 60) { second.append(next) }
             }
@@ -140,7 +140,7 @@ struct XServerTests {
     }
 
     @Test(
-        "While the server is stopped the link coasts on, and nothing is asked; then it goes on without a burst",
+        "While the server is stopped, the link coasts without requests; afterwards it goes on without a burst",
         .timeLimit(.minutes(15))
     )
     func stopped() throws {
@@ -148,7 +148,7 @@ struct XServerTests {
         let source = try server.connect()
         let states = Recorder<VsyncSource.State>()
         let requests = Recorder<Int>()
-        // The calls after which it was stopped, and went on.
+        // The numbers of the calls after which the server was stopped and resumed.
         let (stopped, resumed) = (Recorder<Int>(), Recorder<Int>())
         let (ticks, link, isDone) = run(source, 30) { count in
             guard let begin = stopped.all.first else {
@@ -169,20 +169,20 @@ struct XServerTests {
         } until: {
             resumed.count == 1 && source.state == .locked
         }
-        // The calls of a busy machine are further apart: the display may be lost by then.
+        // On a busy machine the calls are further apart, so that the source may be lost by then.
         #expect(states.all == [.coasting, .coasting] || link.droppedFrames > 20, "\(states.all)")
         #expect(Set(requests.all).count == 1 || link.droppedFrames > 20, "\(requests.all)")
         #expect(isDone)
         let all = ticks.timestamps.all
         #expect(steps(all).allSatisfy { $0 >= 8_000_000 })
-        // As many refreshes as there was time for.
+        // There are as many refreshes as the time allows.
         let expected = Double((all.last ?? 0) - (all.first ?? 0)) * 60e-9
         #expect(abs(Double(all.count - 1 + link.droppedFrames) - expected) < 3 + 0.05 * expected)
         withExtendedLifetime(server) {}
     }
 
     @Test(
-        "A stopped server is not waited for: the attempt ends with ETIMEDOUT, and one that is not there with ECONNREFUSED",
+        "Opening a source fails with ETIMEDOUT if the server is stopped, and with ECONNREFUSED if it has ended",
         .timeLimit(.minutes(15))
     )
     func unreachable() throws {
@@ -198,7 +198,7 @@ struct XServerTests {
         }
     }
 
-    @Test("The connection ends with the source", .timeLimit(.minutes(15)))
+    @Test("The connection is closed with the source", .timeLimit(.minutes(15)))
     func resources() throws {
         let server = try XServer(framesPerSecond: 60)
         var descriptor: Int32 = -1
@@ -215,7 +215,7 @@ struct XServerTests {
             #expect(inode() == open)
         }
         #expect(open != nil)
-        // Another test may have that number by now, but not that socket.
+        // By now another test may have that descriptor's number, but not that socket.
         #expect(inode() != open)
         withExtendedLifetime(server) {}
     }

@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-// What the kernel and the machine can do for timers, found by trying it. Nothing is changed: what a
-// probe opens it closes. Each gives 0 if the call works, or the negative errno it was refused with.
+// Probes for what the kernel and the machine can do for timers. They change nothing: a probe closes
+// whatever it opens. Each returns 0 if the call works, or the negative errno of the refusal.
 int cbench_probe_timerfd(void);
 int cbench_probe_epoll_pwait2(void);
 int cbench_probe_io_uring(void);
@@ -12,16 +12,16 @@ int cbench_probe_futex_waitv(void);
 int cbench_probe_perf_events(void);
 int cbench_probe_clock(int32_t clock);
 
-// The longest time for which this thread, which only reads the clock for `duration_ns`, was away.
-// What interrupts it interrupts a thread that waits for its deadline too.
+// Reads the clock on the calling thread for `duration_ns`, and returns the longest time between two
+// readings. What interrupts this thread also interrupts a thread that waits for its deadline.
 int64_t cbench_longest_gap_ns(int64_t duration_ns);
 
-// libevent as it is linked: its version, and how its loops wait. Of static storage; NULL without
-// memory.
+// The linked libevent: its version, and the method by which its loops wait. The strings have static
+// storage; the method is NULL if there is no memory.
 const char *_Nonnull cbench_libevent_version(void);
 const char *_Nullable cbench_libevent_method(void);
 
-// "address" or "thread" if the program was built for that sanitizer, otherwise NULL.
+// Returns "address" or "thread" if the program was built for that sanitizer, otherwise NULL.
 const char *_Nullable cbench_sanitizer(void);
 
 #endif

@@ -6,24 +6,25 @@
 
 #include "hrt_thread_counts.h"
 
-// What the kernel had counted of the thread of a fire, right after it and after the one before on
-// the same thread: whoever fires, from that follows what made it late.
+// The kernel's counts for the thread of a fire, right after this fire and after the previous one on
+// the same thread. They show what made the fire late, for any kind of timer.
 typedef struct {
     int64_t deadline_ns;
     int64_t woke_ns;
-    int64_t before_ns;  // the end of the reading before; -1 if this thread has fired nothing before
+    int64_t before_ns;  // end of the previous reading; -1 for the first fire of this thread
     int32_t thread;
     hrt_thread_counts before;
     hrt_thread_counts after;
 } cbench_why_fire;
 
-// From now on fires of blocks are noted, up to so many. The room must stay until cbench_why_stop.
+// Starts recording the fires of blocks, up to `capacity`. The memory must remain until
+// cbench_why_stop.
 void cbench_why_start(cbench_why_fire *_Nonnull fires, size_t capacity);
 
-// Gives how many were noted, when none is any more.
+// Stops recording, and returns the number of recorded fires. Does not wait for a fire in progress.
 size_t cbench_why_stop(void);
 
-// One fire, on its thread. Nothing where nobody asked.
+// Records one fire, on its thread. Does nothing if recording is off.
 void cbench_why_note(int64_t deadline_ns, int64_t woke_ns);
 
 #endif

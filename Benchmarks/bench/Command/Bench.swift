@@ -38,14 +38,14 @@ struct Bench: ParsableCommand {
         defaultSubcommand: RunCommand.self
     )
 
-    /// One line for each error, where ArgumentParser's own main adds usage to it.
+    /// Prints one line for each error; ArgumentParser's own main would add the usage.
     static func main() {
         do {
             var command = try parseAsRoot()
             try command.run()
         } catch {
             let code = exitCode(for: error)
-            // Help and version are "errors" that succeed, and know themselves where to print.
+            // Help and version are "errors" with a successful exit code, which print themselves to the right place.
             if code.isSuccess { exit(withError: error) }
             let message = message(for: error)
             if !message.isEmpty { StandardError.print("bench: \(message)") }
@@ -54,12 +54,12 @@ struct Bench: ParsableCommand {
     }
 }
 
-/// What the machine lacks for a subject: nobody's fault.
+/// Something that the machine lacks for a subject; no fault of the subject.
 struct MissingHardware: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Something that went wrong while the bench ran, in one line for its user.
+/// An error while the bench runs, in one line for its user.
 struct BenchError: Error, CustomStringConvertible {
     let description: String
 

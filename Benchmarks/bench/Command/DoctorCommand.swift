@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `bench doctor`: what of this machine makes timers late.
+/// `bench doctor`: the properties of this machine that make timers late.
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -41,7 +41,7 @@ struct DoctorCommand: ParsableCommand {
     }
 }
 
-/// In which shape the doctor writes.
+/// The format in which the doctor writes.
 enum DoctorFormat: String, CaseIterable, ExpressibleByArgument {
     case text, json
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `bench explain`: what a subject does, what to beware of, and a short measurement that shows it.
+/// `bench explain`: a subject's call, its traps, and a short measurement that shows them.
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
@@ -38,13 +38,13 @@ struct ExplainCommand: ParsableCommand {
         do {
             for line in DemonstrationRun.lines(shown, try DemonstrationRun.figures(shown)) { print(line) }
         } catch {
-            // Not an error: to say so is what is asked for.
+            // Not an error of the command: it reports why there is no measurement.
             print("  not measured: \(error)")
         }
     }
 }
 
-/// Lines of at most `width` characters, broken at spaces.
+/// Returns the text in lines of at most `width` characters, broken at spaces.
 func wrapped(_ text: String, width: Int) -> [String] {
     text.split(separator: " ").reduce(into: [String]()) { lines, word in
         if let last = lines.last, last.count + 1 + word.count <= width {

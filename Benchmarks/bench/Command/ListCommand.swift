@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `bench list`: what can be measured.
+/// `bench list`: the subjects and operations that can be measured.
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -24,7 +24,7 @@ struct ListCommand: ParsableCommand {
         for comparison in OpsOptions.comparisons(sizes: [MemoryOperations.fewestTimers], ownTimers: nil) {
             let rivals = comparison.rivals.map(\.id).joined(separator: ", ")
             let extra = comparison.isExtra ? " (only when asked for)" : ""
-            // Some have two groups of rivals.
+            // Some operations have two groups of rivals.
             if !seen.contains(comparison.operation) {
                 print("\(comparison.operation)\(extra)  \(comparison.explanation)")
             }

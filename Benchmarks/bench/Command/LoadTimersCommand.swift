@@ -3,8 +3,8 @@ import CBench
 import Glibc
 import HRTimer
 
-/// The process of `--load timers:N`: so many timers of one engine, each at `LoadKind.loadRate_hz`, evenly spread. It runs
-/// until it is ended.
+/// The process of `--load timers:N`: N timers of one engine, each at `LoadKind.loadRate_hz`, evenly spread. It runs until
+/// it is killed.
 struct LoadTimersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "load-timers", shouldDisplay: false)
 

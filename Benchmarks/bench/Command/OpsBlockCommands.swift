@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// What `bench ops` measures in processes of their own: instructions, under valgrind.
+/// The process in which `bench ops` counts instructions, under valgrind.
 struct OpsBlockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "ops-block", shouldDisplay: false)
 
@@ -15,7 +15,7 @@ struct OpsBlockCommand: ParsableCommand {
     }
 }
 
-/// And memory.
+/// The process in which `bench ops` measures memory.
 struct MemoryBlockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "memory-block", shouldDisplay: false)
 
@@ -25,7 +25,7 @@ struct MemoryBlockCommand: ParsableCommand {
     func run() throws {
         guard let rival = CrowdRival.all.first(where: { $0.id == rival }) else { throw BenchError("no crowd \(rival)") }
         print(try MemoryOperations.bytesPerTimer(of: rival, timers: timers))
-        // Without ending so many timers one by one.
+        // Exits without ending that many timers one by one.
         fflush(nil)
         _exit(0)
     }

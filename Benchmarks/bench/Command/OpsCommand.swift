@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `bench ops`: what the operations on timers cost.
+/// `bench ops`: the costs of operations on timers.
 struct OpsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ops",
@@ -33,7 +33,7 @@ struct OpsCommand: ParsableCommand {
         if session.wasInterrupted { throw ExitCode(130) }
     }
 
-    /// What was measured is shown whether instructions can be counted or not.
+    /// Counts instructions. The results are shown even if instructions cannot be counted.
     private func countInstructions(_ session: OperationSession) {
         do {
             let counts = try InstructionCounts()

@@ -13,7 +13,7 @@ enum OpsPreset: String, CaseIterable, ExpressibleByArgument {
         }
     }
 
-    /// Numbers of pending timers for the queues alone.
+    /// The numbers of pending timers for the queues alone.
     var sizes: [Int] {
         switch self {
         case .smoke: [1000]
@@ -22,7 +22,7 @@ enum OpsPreset: String, CaseIterable, ExpressibleByArgument {
     }
 }
 
-/// Where the queues are measured.
+/// The processor on which the queues are measured.
 enum Place: Equatable, Sendable {
     case cpu(Int)
     case anywhere
@@ -30,7 +30,7 @@ enum Place: Equatable, Sendable {
 
 /// The options of `bench ops`.
 struct OpsOptions: ParsableArguments {
-    /// From there on timers of other packages, some of which search through all that are pending, take too long.
+    /// With more timers other packages take too long: some of them search through all pending timers.
     static let mostTimersOfPublicAPIs = 100_000
     static let growthSizes = [1000, 10_000, 100_000, 1_000_000, 10_000_000]
 
@@ -92,7 +92,7 @@ struct OpsOptions: ParsableArguments {
         if comparisons.isEmpty { throw ValidationError("--only chose rivals that --operation leaves without work") }
     }
 
-    /// What was chosen, in the order in which it is measured.
+    /// The chosen comparisons, in the order in which they are measured.
     var comparisons: [OperationComparison] {
         let sizes = growth ? Self.growthSizes : timers.isEmpty ? preset.sizes : timers
         let all = Self.comparisons(
@@ -106,13 +106,13 @@ struct OpsOptions: ParsableArguments {
         return chosen.compactMap { $0.only(only) }
     }
 
-    /// `ownTimers`: the size asked for on the command line, if one was.
+    /// Returns all comparisons. `ownTimers` is the number of timers from the command line, if there is one.
     static func comparisons(
         sizes: [Int],
         ownTimers: Int?,
         threads: [Int] = [ContendedOperations.defaultThreads]
     ) -> [OperationComparison] {
-        // In steps, which the compiler can check one by one.
+        // In steps, which the compiler can type-check one by one.
         var all: [OperationComparison] = []
         for workload in QueueOperations.workloads {
             all += sizes.map { QueueOperations.comparison(workload, timers: $0) }
@@ -134,7 +134,7 @@ struct OpsOptions: ParsableArguments {
         return all + WatchedOperations.comparisons + [StatisticsOperations.comparison, MainQueueOperations.comparison]
     }
 
-    /// The last processor by default: the first is the one that most interrupts go to.
+    /// The chosen processor. By default the last one: most interrupts go to the first.
     var pinnedCPU: Int? {
         switch cpu {
         case .cpu(let cpu): return cpu
@@ -146,7 +146,7 @@ struct OpsOptions: ParsableArguments {
     }
 }
 
-/// What `--timers` takes.
+/// Parses the value of `--timers`.
 @Sendable
 func parseTimers(_ text: String) throws -> Int {
     guard let timers = Int(text), (1...10_000_000).contains(timers) else {
@@ -155,7 +155,7 @@ func parseTimers(_ text: String) throws -> Int {
     return timers
 }
 
-/// What `--cpu` of `bench ops` takes.
+/// Parses the value of `--cpu` of `bench ops`.
 @Sendable
 func parsePlace(_ text: String) throws -> Place {
     if text == "any" { return .anywhere }
@@ -165,7 +165,7 @@ func parsePlace(_ text: String) throws -> Place {
     return .cpu(cpu)
 }
 
-/// What `--threads` takes.
+/// Parses the value of `--threads`.
 @Sendable
 func parseThreads(_ text: String) throws -> Int {
     guard let threads = Int(text), (1...256).contains(threads) else {

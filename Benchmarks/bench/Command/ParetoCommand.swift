@@ -45,13 +45,13 @@ struct ParetoCommand: ParsableCommand {
     }
 }
 
-/// What `bench pareto` writes.
+/// The format in which `bench pareto` writes.
 enum ParetoFormat: String, CaseIterable, ExpressibleByArgument {
     case text, json, svg
 }
 
 extension Pareto {
-    /// For programs: a subject's share and cost, and what fixed margins give for either.
+    /// The points as JSON: a subject's share and cost, and the values of fixed margins at the same cost and the same share.
     var json: JSONValue {
         [
             "interval_ns": JSONValue(interval_ns),

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A result in any shape: all but text are made of its JSON.
+/// A result in any format. All formats except text are made from its JSON.
 struct Rendering {
-    /// What is said of the result where it is refused.
+    /// The result's name in error messages.
     let name: String
     let json: String
-    /// For the screen, or for a file.
+    /// Returns the text for the screen, or for a file.
     let text: (_ isScreen: Bool) throws -> String
-    /// Which of its subjects are shown.
+    /// Whether a subject is shown.
     var isShown: (ResultRow) -> Bool = { _ in true }
 
     func text(of format: ReportFormat, isScreen: Bool) throws -> String {
@@ -31,7 +31,7 @@ struct Rendering {
         }
     }
 
-    /// A `.hgrm` for each subject, in a directory that is made if it is not there.
+    /// Writes a `.hgrm` file for each subject into a directory, and creates the directory if it is missing.
     func writePercentiles(into directory: String) throws {
         do {
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// `bench report`: a result in another shape.
+/// `bench report`: a result in another format.
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
@@ -43,7 +43,7 @@ struct ReportCommand: ParsableCommand {
         _ = try routing
     }
 
-    /// What has a file is not shown on the screen besides.
+    /// A result that is written to a file is not shown on the screen as well, unless `--format` is given.
     private var routing: Routing {
         get throws {
             let routing = try Routing(formats: format, files: output)

@@ -2,11 +2,11 @@ import ArgumentParser
 import CBench
 import Glibc
 
-/// In which shape results are written.
+/// A format in which results are written.
 enum ReportFormat: String, CaseIterable {
     case text, markdown, json, csv, hgrm, hlog, cyclictest, svg, html
 
-    /// The shape that the end of a file's name stands for.
+    /// Returns the format that a file name's extension stands for.
     init?(path: String) {
         guard let dot = path.lastIndex(of: "."), !path[dot...].contains("/") else { return nil }
         switch path[path.index(after: dot)...].lowercased() {
@@ -24,7 +24,7 @@ enum ColorChoice: String, CaseIterable, ExpressibleByArgument {
     case auto, always, never
 }
 
-/// The options that all measurements have: how they can be repeated, and where their results go.
+/// The options of all measurements: how to repeat them, and where their results go.
 struct ReportOptions: ParsableArguments {
     @Option(help: "Seed of all that is random in a run, to repeat it; by default a new one.", transform: parseSeed)
     var seed: UInt64?
@@ -61,7 +61,8 @@ struct ReportOptions: ParsableArguments {
 
     var progress: Progress { Progress(Progress.style(isHidden: hidesProgress)) }
 
-    /// What precedes every measurement. Gives the files for the results: that one cannot be written is learnt now.
+    /// Prepares a measurement. Opens the files for the results now, so that a file that cannot be written is reported at
+    /// once.
     func begin() throws -> ReportOutputs {
         let outputs = try ReportOutputs(try Routing(formats: format, files: output))
         announceDebugBuild()
@@ -71,14 +72,14 @@ struct ReportOptions: ParsableArguments {
     }
 }
 
-/// What `--seed` takes.
+/// Parses the value of `--seed`.
 @Sendable
 func parseSeed(_ text: String) throws -> UInt64 {
     guard let seed = UInt64(text) else { throw ValidationError("it takes a whole number from 0 to 2^64 - 1") }
     return seed
 }
 
-/// What `--format` takes.
+/// Parses the value of `--format`.
 @Sendable
 func parseFormat(_ text: String) throws -> ReportFormat {
     guard let format = ReportFormat(rawValue: text) else {

@@ -1,4 +1,4 @@
-/// In which shapes results are wanted.
+/// The requested formats of the results, and their colour.
 struct ReportShape {
     let formats: Set<ReportFormat>
     let color: ColorChoice
@@ -17,7 +17,7 @@ struct ReportShape {
         }
     }
 
-    /// How text is shown on the screen, or in a file.
+    /// Returns how text is shown on the screen, or in a file.
     func view(isScreen: Bool, bars: BarScale = .linear) -> TextView {
         guard isScreen else { return TextView(isColoured: color == .always, bars: bars) }
         let width = Terminal.width
@@ -30,7 +30,7 @@ struct ReportShape {
     }
 }
 
-/// Writes the shapes wanted to standard output and to the files.
+/// Writes the results in the requested formats to standard output and to the files.
 func write(
     _ shape: ReportShape,
     to outputs: ReportOutputs,
@@ -40,12 +40,12 @@ func write(
     try outputs.write(Rendering(name: "the result", json: json()) { text(shape.view(isScreen: $0).isColoured) })
 }
 
-/// Numbers of a debug build are easily taken for ours.
+/// Warns about a debug build, whose figures could be mistaken for the library's.
 func announceDebugBuild() {
     if buildName == "debug" {
         StandardError.print("bench: DEBUG BUILD, its numbers mean little; run: swift run -c release bench")
     }
 }
 
-/// 53 bits: what any reader of JSON keeps.
+/// Returns a seed of 53 bits, which any JSON reader keeps exactly.
 func newSeed() -> UInt64 { .random(in: 0..<1 << 53) }

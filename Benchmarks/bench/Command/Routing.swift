@@ -1,13 +1,13 @@
 import ArgumentParser
 
-/// Which shape of the results goes where.
+/// The format of the results for each destination.
 struct Routing: Equatable {
     struct File: Equatable {
         let path: String
         let format: ReportFormat
     }
 
-    /// Nil where nothing is written to standard output.
+    /// The format for standard output; nil if nothing is written there.
     let standard: ReportFormat?
     let files: [File]
 
@@ -16,8 +16,8 @@ struct Routing: Equatable {
         self.files = files
     }
 
-    /// A file takes the shape its name ends in, or else the next shape named that is not text, or else JSON. What is named and
-    /// has no file goes to standard output; where nothing is named, text does.
+    /// A file has the format of its name's extension, or else the next named format that is not text, or else JSON (text if
+    /// only text is named). A named format without a file goes to standard output. If no format is named, text goes there.
     init(formats: [ReportFormat], files paths: [String]) throws {
         var waiting = formats.reduce(into: [ReportFormat]()) { if !$0.contains($1) { $0.append($1) } }
         var files: [File] = []
@@ -36,14 +36,14 @@ struct Routing: Equatable {
     }
 }
 
-/// The files of a routing, open.
+/// The open files of a routing.
 final class ReportOutputs {
     let routing: Routing
     private let files: [(format: ReportFormat, target: Target)]
 
     private enum Target {
         case file(ReportOutput)
-        /// For shapes that have a file for each subject.
+        /// For formats with a file for each subject.
         case directory(String)
     }
 
@@ -55,7 +55,7 @@ final class ReportOutputs {
         }
     }
 
-    /// Writes all shapes that are wanted.
+    /// Writes the result in all requested formats.
     func write(_ rendering: Rendering) throws {
         if let format = routing.standard {
             let output = ReportOutput.standard()

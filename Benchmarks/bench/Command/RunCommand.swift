@@ -11,12 +11,12 @@ struct RunCommand: ParsableCommand {
 
     func run() throws {
         let outputs = try options.report.begin()
-        // Before anything is measured: a baseline that cannot be read is known at once.
+        // Read before the measurement, so that a baseline that cannot be read is reported at once.
         let baseline = try options.baseline.map { try ResultFile.read(Baseline.find($0)) }
         try baseline?.mustBeComparable()
         let plans = options.plans
         let host = HostReport.examined()
-        // Before the process is tuned: what it starts would be tuned too.
+        // Started before the process is tuned: child processes would inherit the tuning.
         let load = try Load(options.load)
         let process = try TunedProcess(options.tuning)
         for grant in process.settingResults { StandardError.print("bench: \(grant.text)") }
@@ -55,7 +55,7 @@ struct RunCommand: ParsableCommand {
         if let comparison {
             let against = baseline?.host.texts["commit"].map { "against commit \($0):\n" } ?? ""
             let text = against + ComparisonText(comparison: comparison, isColoured: shape.isColoured(.standard())).text
-            // Standard output may be a program's.
+            // Standard output may be read by a program.
             if outputs.routing.standard == .text {
                 try ReportOutput.standard().write("\n" + text)
             } else {

@@ -6,7 +6,7 @@ import CHRTimer
 enum Preset: String, CaseIterable, ExpressibleByArgument {
     case smoke, quick, standard, thorough
 
-    /// How many blocks each subject has.
+    /// The number of blocks of each subject.
     var blocks: Int {
         switch self {
         case .smoke: 3
@@ -15,10 +15,10 @@ enum Preset: String, CaseIterable, ExpressibleByArgument {
         }
     }
 
-    /// Whether what is not for a first look is measured too.
+    /// Whether subjects that a first look does not need are measured too.
     var hasAllSubjects: Bool { self == .standard || self == .thorough }
 
-    /// When no further round begins: a default run has a minute, on a busy machine too.
+    /// The time after which no further round begins: a default run takes a minute, also on a busy machine.
     var limit_ns: Int64? {
         switch self {
         case .smoke, .quick: 47_000_000_000
@@ -26,7 +26,7 @@ enum Preset: String, CaseIterable, ExpressibleByArgument {
         }
     }
 
-    /// How long one block takes. Quick gives p99, standard p99.9, thorough p99.99 at an interval of 1 ms.
+    /// The length of one block. At an interval of 1 ms quick is enough for p99, standard for p99.9, thorough for p99.99.
     var blockNanoseconds: Int64 {
         switch self {
         case .smoke: 40_000_000
@@ -59,7 +59,7 @@ struct RunOptions: ParsableArguments {
     var skip: [String] = []
 
     @Option(
-        // A negative time is refused as such, and not taken for another option.
+        // So that a negative time is refused as such, and not parsed as another option.
         parsing: .unconditional,
         help: "Time between deadlines, 10us to 1s, as in 250us, 1ms, 16.667ms; by default 1ms.",
         transform: parseInterval
@@ -158,14 +158,14 @@ struct RunOptions: ParsableArguments {
 
     @OptionGroup var report: ReportOptions
 
-    /// Intervals of 120 Hz and 60 Hz among them.
+    /// The intervals of 120 Hz and 60 Hz are among them.
     static let sweepIntervals: [Duration] = [
         .microseconds(50), .microseconds(100), .microseconds(250), .milliseconds(1), .milliseconds(4),
         .microseconds(8333), .microseconds(16_667), .milliseconds(100), .seconds(1),
     ]
 
-    /// What is measured, one plan after the other. Sweeps have fewer blocks, and few fires at long intervals: those are
-    /// for the eye, and would take hours otherwise.
+    /// The plans that are measured, one after the other. Sweeps have fewer blocks, and few fires at long intervals: they
+    /// are for a visual overview, and would take hours otherwise.
     var plans: [Plan] {
         let seed = report.seed ?? newSeed()
         return (sweep ? Self.sweepIntervals : [interval ?? .milliseconds(1)]).map { interval in
@@ -183,7 +183,7 @@ struct RunOptions: ParsableArguments {
         }
     }
 
-    /// False for options that need more time.
+    /// False with options that need more time.
     private var hasDefaultLength: Bool { !sweep && blocks == nil && (interval ?? .milliseconds(1)) <= .milliseconds(1) }
 
     var tuning: Tuning { Tuning(isTuned: tune, cpus: cpu, wakeLatency_us: cpuDmaLatency) }
@@ -205,8 +205,8 @@ struct RunOptions: ParsableArguments {
         }
     }
 
-    /// The subjects chosen, in the order of the list; without a choice those of the preset. Those with an interval of their own
-    /// are named, and are not swept.
+    /// The chosen subjects, in the order of the list; without a choice those of the preset. Subjects with their own
+    /// interval must be named, and are not swept.
     var subjects: [Subject] {
         Subject.all.filter { subject in
             let isPreset = (subject.isDefault || preset.hasAllSubjects) && subject.interval_ns == nil
@@ -216,7 +216,7 @@ struct RunOptions: ParsableArguments {
     }
 }
 
-/// What `--interval` takes: a decimal number and its unit.
+/// Parses the value of `--interval`: a decimal number and its unit.
 @Sendable
 func parseInterval(_ text: String) throws -> Duration {
     guard let interval_ns = nanoseconds(text), (10_000...1_000_000_000).contains(interval_ns) else {
@@ -225,7 +225,8 @@ func parseInterval(_ text: String) throws -> Duration {
     return .nanoseconds(interval_ns)
 }
 
-/// A decimal number and its unit, as 250us, 1.5ms, 10s, 5m or 2h. Nil for anything else, and for more than a century.
+/// Parses a decimal number and its unit, such as 250us, 1.5ms, 10s, 5m or 2h. Returns nil for anything else, and for more
+/// than 3e18 ns, almost a century.
 func nanoseconds(_ text: some StringProtocol) -> Int64? {
     let units: [(suffix: String, nanoseconds: Double)] = [
         ("ns", 1), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9),
@@ -238,7 +239,7 @@ func nanoseconds(_ text: some StringProtocol) -> Int64? {
     return (0...3e18).contains(value_ns) ? Int64(value_ns) : nil
 }
 
-/// What `--blocks` takes.
+/// Parses the value of `--blocks`.
 @Sendable
 func parseBlocks(_ text: String) throws -> Int {
     guard let blocks = Int(text), (1...1000).contains(blocks) else {
@@ -247,7 +248,7 @@ func parseBlocks(_ text: String) throws -> Int {
     return blocks
 }
 
-/// What `--settle` takes.
+/// Parses the value of `--settle`.
 @Sendable
 func parseSettling(_ text: String) throws -> Int {
     guard let fires = Int(text), (0...1000).contains(fires) else {
@@ -256,7 +257,7 @@ func parseSettling(_ text: String) throws -> Int {
     return fires
 }
 
-/// What `--cpu-dma-latency` takes.
+/// Parses the value of `--cpu-dma-latency`.
 @Sendable
 func parseWakeLatency(_ text: String) throws -> Int32 {
     guard let latency_us = Int32(text), (0...1_000_000).contains(latency_us) else {
@@ -265,7 +266,7 @@ func parseWakeLatency(_ text: String) throws -> Int32 {
     return latency_us
 }
 
-/// What `--spin-budget` takes.
+/// Parses the value of `--spin-budget`.
 @Sendable
 func parseSpinBudget(_ text: String) throws -> Double {
     guard let budget = Double(text), (0...1).contains(budget) else {
@@ -274,7 +275,7 @@ func parseSpinBudget(_ text: String) throws -> Double {
     return budget
 }
 
-/// What `--cpu` takes: numbers and ranges, which become a mask.
+/// Parses the value of `--cpu`: numbers and ranges, which become a mask.
 @Sendable
 func parseCPUs(_ text: String) throws -> UInt64 {
     var mask: UInt64 = 0
@@ -293,7 +294,7 @@ func parseCPUs(_ text: String) throws -> UInt64 {
     return mask
 }
 
-/// For an answer to a processor that is not there.
+/// The processors that this process may use, for error messages.
 private var allowedCPUs: String {
     let mask = cbench_affinity()
     let cpus = (0..<64).filter { mask & 1 << UInt64($0) != 0 }

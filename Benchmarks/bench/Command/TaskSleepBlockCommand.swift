@@ -3,7 +3,8 @@ import Foundation
 import HRTimer
 import HRTimerExecutors
 
-/// One block of `hrtimer.executors.task-sleep`, in the process that `bench` starts for it. Writes the block to standard output.
+/// One block of `hrtimer.executors.task-sleep`, in the process that `bench` starts for it. Writes the block to standard
+/// output.
 struct TaskSleepBlockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "task-sleep-block", shouldDisplay: false)
 
@@ -16,9 +17,9 @@ struct TaskSleepBlockCommand: ParsableCommand {
 
     func run() throws {
         #if compiler(>=6.3)
-        // The parent decides what comes of Ctrl-C.
+        // The parent decides what Ctrl-C does.
         signal(SIGINT, SIG_IGN)
-        // Before the first task. The main thread waits for the block: nothing here is the main actor's.
+        // Must come before the first task. The main thread waits for the block, so nothing here may run on the main actor.
         TimerExecutors.install(precision: precision == "precise" ? .precise : .normal)
         let recorder = BlockRecorder(
             fires: fires,
@@ -28,8 +29,8 @@ struct TaskSleepBlockCommand: ParsableCommand {
             patience_ns: patience
         )
         let sleeper = Task.detached {
-            // What a process does once, when it first comes to it, the parent has done before its own blocks: threads, symbols,
-            // the runtime's caches.
+            // Warms up what a process does only once: threads, symbols, the runtime's caches. The parent has done that
+            // before its own blocks.
             for _ in 0..<20 { try await Task.sleep(for: .microseconds(500), clock: .suspending) }
             try await Subject.sleepOnAndOn(recorder, nil)
         }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import HRTimer
 
-/// `bench vsync`: the displays that are there, and how links follow them.
+/// `bench vsync`: the available displays, and how links follow them.
 struct VsyncCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vsync",
@@ -53,7 +53,7 @@ struct VsyncCommand: ParsableCommand {
     }
 }
 
-/// What `--source` takes.
+/// Parses the value of `--source`.
 @Sendable
 func parseSource(_ text: String) throws -> VsyncSource.Kind {
     guard let kind = VsyncSource.Kind(rawValue: text) else {
@@ -62,7 +62,7 @@ func parseSource(_ text: String) throws -> VsyncSource.Kind {
     return kind
 }
 
-/// What `--seconds` takes.
+/// Parses the value of `--seconds`.
 @Sendable
 func parseSeconds(_ text: String) throws -> Double {
     guard let seconds = Double(text), (0.1...600).contains(seconds) else {
@@ -71,7 +71,7 @@ func parseSeconds(_ text: String) throws -> Double {
     return seconds
 }
 
-/// What `--rate` takes.
+/// Parses the value of `--rate`.
 @Sendable
 func parseFrameRate(_ text: String) throws -> FrameRate {
     guard let rate = FrameRate(text), FrameRate.bounds.contains(rate.framesPerSecond) else {

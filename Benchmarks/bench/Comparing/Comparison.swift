@@ -1,12 +1,12 @@
-/// What became of one subject between two results.
+/// How one subject changed between two results.
 enum Verdict: String, Sendable, CaseIterable {
-    /// Sooner, or cheaper, by more than noise can explain.
+    /// Earlier, or cheaper, by more than noise can explain.
     case faster
-    /// Later, or dearer, by more than noise can explain.
+    /// Later, or more expensive, by more than noise can explain.
     case slower
-    /// Any difference is smaller than what noise makes.
+    /// Any difference is smaller than noise makes it.
     case same
-    /// The blocks differ too much among themselves to decide.
+    /// The blocks differ too much among themselves for a verdict.
     case unclear
 }
 
@@ -14,21 +14,21 @@ enum Verdict: String, Sendable, CaseIterable {
 struct ComparedRow: Sendable {
     let id: String
     let interval_ns: Int64
-    /// Those that both have, p50 first.
+    /// The changes of quantities that both results have, p50 first.
     let changes: [Change]
-    /// Early fires that were not there before.
+    /// The number of early fires beyond those before.
     let newlyEarly: Int
 
     subscript(quantity: Quantity) -> Change? { changes.first { $0.quantity == quantity } }
 
-    /// Slower if anything got worse; a gain in one thing does not offset a loss in another.
+    /// Slower if any quantity got worse; a gain in one quantity does not offset a loss in another.
     var verdict: Verdict {
         if newlyEarly > 0 || changes.contains(where: { $0.verdict == .slower }) { return .slower }
         if changes.contains(where: { $0.verdict == .faster }) { return .faster }
         return changes[0].verdict
     }
 
-    /// What the verdict is for, in words.
+    /// The reasons for the verdict, in words.
     var reasons: [String] {
         let early = newlyEarly > 0 ? ["\(newlyEarly.grouped) more fired early"] : []
         return early
@@ -90,7 +90,7 @@ struct Comparison: Sendable {
         )
     }
 
-    /// Pairs the blocks of the same round: with the same seed they stand at the same place of the run.
+    /// Pairs the blocks of the same round: with the same seed they are at the same place of the run.
     private static func change(
         _ quantity: Quantity,
         _ old: ResultRow,
@@ -101,7 +101,7 @@ struct Comparison: Sendable {
         let oldValues = old.blocks.compactMap { block in quantity.value(block).map { (block.round, $0) } }
         let newValues = new.blocks.compactMap { block in quantity.value(block).map { (block.round, $0) } }
         guard let oldMiddle = median(oldValues.map(\.1)), let newMiddle = median(newValues.map(\.1)) else { return nil }
-        // Nobody's fires come within 1 µs by being woken: that share says nothing of such.
+        // A thread that is merely woken hardly ever fires within 1 µs: for such subjects that share says nothing.
         if quantity == .exactShare, max(oldMiddle, newMiddle) < 0.05 { return nil }
         let rounds = Dictionary(oldValues, uniquingKeysWith: { first, _ in first })
         let differences = newValues.compactMap { round, value in rounds[round].map { value - $0 } }
@@ -116,8 +116,8 @@ struct Comparison: Sendable {
         )
     }
 
-    /// What the two runs differ by although nothing changed: their own noise floors, and how far the kernel's own subject of
-    /// that kind has moved from one to the other.
+    /// Returns how much the two runs differ without any change of code: the larger of their own noise floors, and of the
+    /// distance by which the kernel's own subject of that kind has moved from one run to the other.
     private static func noise(
         _ quantity: Quantity,
         _ kind: Subject.Kind,
@@ -139,7 +139,7 @@ struct Comparison: Sendable {
 }
 
 extension ResultFile {
-    /// Throws if this bench, as it is built, cannot be held against the result.
+    /// Throws if this build of the bench cannot be compared with the result.
     func mustBeComparable() throws {
         guard build != buildName else { return }
         throw BenchError(

@@ -1,4 +1,4 @@
-/// A comparison as a person reads it.
+/// A comparison as text for people.
 struct ComparisonText {
     let comparison: Comparison
     let isColoured: Bool
@@ -40,7 +40,7 @@ struct ComparisonText {
         "\(change.quantity.text(change.before)) → \(change.quantity.text(change.after))"
     }
 
-    /// What a verdict stands on.
+    /// Returns the figures behind a verdict.
     private func evidence(_ change: Change) -> String {
         let text = change.quantity.text
         let sign = change.difference > 0 ? "+" : ""
@@ -65,7 +65,7 @@ struct ComparisonText {
 }
 
 extension Comparison {
-    /// For programs.
+    /// The comparison as JSON.
     var json: JSONValue {
         func change(_ change: Change?) -> JSONValue {
             guard let change else { return .null }

@@ -1,13 +1,13 @@
-/// How many fires are exact, against what they cost: the subjects of one result at one interval, and the curve that a thread with
-/// a fixed margin gives, which sleeps until so long before each deadline and then reads the clock.
+/// The share of exact fires against their cost: the subjects of one result at one interval, and the curve of a thread with
+/// a fixed margin, which sleeps until that time before each deadline and then reads the clock.
 struct Pareto: Sendable {
-    /// A fire counts as exact within this.
+    /// A fire up to this late counts as exact.
     static let exact_ns: Int64 = 1000
     static let fixed = "kernel.hybrid.slack-1."
 
     struct Point: Sendable, Equatable {
         let id: String
-        /// Of all fires, 0 to 1.
+        /// The share of exact fires, 0 to 1.
         let exact: Double
         let cpuPerFire_ns: Double
         let early: Int
@@ -16,7 +16,7 @@ struct Pareto: Sendable {
     }
 
     let interval_ns: Int64
-    /// By cost.
+    /// Sorted by cost.
     let points: [Point]
     private let curve: [Point]
 
@@ -35,17 +35,18 @@ struct Pareto: Sendable {
                 }
             }
             .sorted { $0.cpuPerFire_ns < $1.cpuPerFire_ns }
-        // A margin that costs more and gives less than another one is nobody's choice.
+        // A margin that costs more and gives less than another one is useless.
         curve = points.filter(\.isFixed)
             .reduce(into: []) { if ($0.last?.exact ?? -1) < $1.exact { $0.append($1) } }
     }
 
-    /// Several intervals, the shortest first.
+    /// Returns one value for each interval, the shortest first.
     static func all(_ rows: [ResultRow]) -> [Pareto] {
         Set(rows.map(\.interval_ns)).sorted().map { Pareto(rows, interval_ns: $0) }
     }
 
-    /// What fixed margins give for that cost, linear between two of them; nil where they cost more.
+    /// Returns the share that fixed margins give for that cost, interpolated linearly; nil if even the cheapest one costs
+    /// more.
     func exact(at cpuPerFire_ns: Double) -> Double? {
         guard let first = curve.first, cpuPerFire_ns >= first.cpuPerFire_ns else { return nil }
         for (low, high) in zip(curve, curve.dropFirst()) where cpuPerFire_ns <= high.cpuPerFire_ns {
@@ -55,7 +56,7 @@ struct Pareto: Sendable {
         return curve.last?.exact
     }
 
-    /// What fixed margins cost for that share; nil where none gives it.
+    /// Returns the cost of fixed margins for that share, interpolated linearly; nil if none reaches it.
     func cost(at exact: Double) -> Double? {
         if let first = curve.first, exact <= first.exact { return first.cpuPerFire_ns }
         for (low, high) in zip(curve, curve.dropFirst()) where exact <= high.exact {
@@ -67,7 +68,7 @@ struct Pareto: Sendable {
 }
 
 extension Distribution {
-    /// The share of values that are no larger; 0 without values.
+    /// Returns the share of values that are at most `value_ns`; 0 without values.
     func share(upTo value_ns: Int64) -> Double {
         if count == 0 { return 0 }
         return Double(buckets.reduce(0) { $0 + ($1.low_ns <= value_ns ? $1.count : 0) }) / Double(count)

@@ -1,4 +1,4 @@
-/// A Pareto front as a person reads it: a table, and a plot of text.
+/// A Pareto front as text for people: a table, and a plot.
 struct ParetoText {
     let pareto: Pareto
 
@@ -28,7 +28,7 @@ struct ParetoText {
         return text + exact.aligned(to: 23) + cost.aligned(to: 10) + early
     }
 
-    /// To the right the cost, upwards the share.
+    /// The plot, with the cost to the right and the share upwards.
     private var plot: [String] {
         guard let most_ns = pareto.points.map(\.cpuPerFire_ns).max(), most_ns > 0 else { return [] }
         var cells = [[Character]](repeating: [Character](repeating: " ", count: Self.width), count: Self.height)

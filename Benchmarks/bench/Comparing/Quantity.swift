@@ -1,4 +1,4 @@
-/// What is compared of a subject.
+/// A quantity of a subject that is compared.
 enum Quantity: String, Sendable, CaseIterable {
     case p50, p90, p99, exactShare, cpuPerFire
 
@@ -12,7 +12,7 @@ enum Quantity: String, Sendable, CaseIterable {
         }
     }
 
-    /// What it is called if it got worse, and better.
+    /// The words for a quantity that got worse, and for one that got better.
     var worse: String {
         switch self {
         case .p50, .p90, .p99: "later at \(name)"
@@ -29,7 +29,7 @@ enum Quantity: String, Sendable, CaseIterable {
         }
     }
 
-    /// Of a block: ns, or a share.
+    /// Returns the quantity's value in a block: ns, or a share.
     func value(_ block: ResultRow.Block) -> Double? {
         switch self {
         case .p50: block.p50_ns.map(Double.init)
@@ -40,7 +40,7 @@ enum Quantity: String, Sendable, CaseIterable {
         }
     }
 
-    /// What two measurements of the same thing differed by in that run.
+    /// Returns by how much two measurements of the same subject differed in that run.
     func noise(_ floor: ResultFile.Floor) -> Double? {
         switch self {
         case .p50: Double(floor.p50_ns)
@@ -51,8 +51,8 @@ enum Quantity: String, Sendable, CaseIterable {
         }
     }
 
-    /// The least difference that is looked at, in its own unit, and as a part of what was. What spins is exact to tens of ns, what
-    /// is woken is not; the tail of both is the machine's.
+    /// Returns the least difference that counts, in the quantity's own unit, and as a part of the old value. Subjects that
+    /// spin are exact to tens of ns, those that are woken are not; the tail of both depends on the machine.
     func least(_ kind: Subject.Kind) -> (amount: Double, part: Double) {
         switch self {
         case .p50: kind == .spinning ? (100, 0) : (1000, 0.05)
@@ -71,17 +71,17 @@ enum Quantity: String, Sendable, CaseIterable {
 /// One quantity of one subject in two results.
 struct Change: Sendable, Equatable {
     let quantity: Quantity
-    /// Medians of the blocks.
+    /// The medians of the blocks.
     let before: Double
     let after: Double
-    /// Of the difference between blocks of the same round; nil for too few pairs.
+    /// The interval of the difference between blocks of the same round; nil for too few pairs.
     let interval: ConfidenceInterval?
-    /// Below this a difference says nothing.
+    /// Smaller differences mean nothing.
     let floor: Double
 
     var difference: Double { after - before }
 
-    /// Faster or slower only if the interval excludes zero and all of it lies beyond the floor.
+    /// Faster or slower only if the whole interval lies beyond the floor, on one side of zero.
     var verdict: Verdict {
         guard let interval else { return .unclear }
         let isMoreWorse = quantity != .exactShare

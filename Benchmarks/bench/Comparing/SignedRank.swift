@@ -1,6 +1,6 @@
 import Foundation
 
-/// A range that holds the true value with the confidence asked for.
+/// A range that contains the true value with the requested confidence.
 struct ConfidenceInterval: Sendable, Equatable {
     let low: Double
     let high: Double
@@ -8,14 +8,14 @@ struct ConfidenceInterval: Sendable, Equatable {
     func excludes(_ value: Double) -> Bool { value < low || value > high }
 }
 
-/// The middle of differences, and how sure it is, from their signed ranks (Wilcoxon; Hollander and Wolfe, Nonparametric
-/// Statistical Methods, 3.2 and 3.3). It assumes no distribution, only that noise is as often up as down, and one wild block
-/// weighs as one block.
+/// The confidence interval of the median of differences, from their signed ranks (Wilcoxon; Hollander and Wolfe,
+/// Nonparametric Statistical Methods, 3.2 and 3.3). It assumes no distribution, only that noise goes up as often as down.
+/// One outlying block counts as one block only.
 enum SignedRank {
     /// At most this share of intervals misses the true value.
     static let doubt = 0.005
 
-    /// Nil where so few values cannot give that confidence: fewer than nine.
+    /// Returns nil if there are too few values for that confidence: fewer than nine with the default.
     static func interval(of differences: [Double], doubt: Double = doubt) -> ConfidenceInterval? {
         guard let cut = cut(differences.count, doubt: doubt) else { return nil }
         // Walsh averages: the middle of each pair, and of each value with itself.
@@ -27,7 +27,7 @@ enum SignedRank {
         return ConfidenceInterval(low: averages[cut], high: averages[averages.count - 1 - cut])
     }
 
-    /// How many averages to leave out at each end.
+    /// Returns how many averages to leave out at each end.
     private static func cut(_ count: Int, doubt: Double) -> Int? {
         let most = count * (count + 1) / 2
         if count > 60 {
@@ -49,7 +49,7 @@ enum SignedRank {
         return nil
     }
 
-    /// By bisection of the error function.
+    /// Returns the quantile by bisection of the error function.
     private static func normalQuantile(_ share: Double) -> Double {
         var low = 0.0, high = 10.0
         for _ in 0..<60 {

@@ -1,17 +1,17 @@
 import Foundation
 import Glibc
 
-/// What a user's CI asks of a result: counts, and ratios to another subject of the same run. Microseconds are not offered: on a
-/// shared machine they say more of the neighbours than of the code.
+/// The limits that a user's CI sets for a result: counts, and ratios to another subject of the same run. There are no
+/// limits in microseconds: on a shared machine they would say more about the neighbours than about the code.
 struct Thresholds: Decodable, Sendable {
     let rules: [Rule]
 
-    /// Limits for all subjects whose id matches. Only those that are set are looked at.
+    /// Limits for all subjects whose id matches. Only the limits that are set are checked.
     struct Rule: Decodable, Sendable {
         let id: String
         var interval_ns: Int64?
         var earlyMax: Int?
-        /// Missed deadlines, of all.
+        /// The share of missed deadlines in all deadlines.
         var missedShareMax: Double?
         var wakeupsMax: Double?
         var switchesMax: Double?
@@ -20,11 +20,11 @@ struct Thresholds: Decodable, Sendable {
         var p90RatioMax: Double?
         var p99RatioMax: Double?
         var cpuRatioMax: Double?
-        /// Of all fires, those within 1 µs: at least that share, 0 to 1.
+        /// The least share of all fires that come within 1 µs, 0 to 1.
         var exactShareMin: Double?
-        /// At least so many times the share of the other.
+        /// The least ratio of that share to the other subject's.
         var exactShareRatioMin: Double?
-        /// Whether a subject that could not run is let through.
+        /// Whether a subject that could not run passes.
         var maySkip: Bool?
 
         enum CodingKeys: String, CodingKey, CaseIterable {
@@ -65,7 +65,7 @@ struct Thresholds: Decodable, Sendable {
         return thresholds
     }
 
-    /// A limit that is spelled wrongly would never be exceeded.
+    /// A misspelled limit would never be exceeded.
     private static func refuseUnknownMembers(_ data: Data, name: String) throws {
         struct File: Decodable {
             let rules: [[String: Ignored]]
@@ -85,7 +85,7 @@ struct Thresholds: Decodable, Sendable {
 }
 
 extension Thresholds.Rule {
-    /// A bound that a value must not pass.
+    /// A bound that a value must not exceed, or must reach.
     struct Limit: Sendable {
         let name: String
         let bound: Double
@@ -95,7 +95,7 @@ extension Thresholds.Rule {
         func isMet(by value: Double) -> Bool { isLeast ? value >= bound : value <= bound }
     }
 
-    /// The limits that are counts.
+    /// The limits on counts and shares.
     var limits: [Limit] {
         var limits: [Limit] = []
         if let earlyMax { limits.append(Limit(name: "early", bound: Double(earlyMax)) { Double($0.early) }) }
@@ -116,7 +116,7 @@ extension Thresholds.Rule {
         return limits
     }
 
-    /// The limits that are ratios to another row of the same run.
+    /// Returns the limits on ratios to another row of the same run.
     func ratios(to base: ResultRow) -> [Limit] {
         func ratio(
             _ bound: Double?,
@@ -139,7 +139,7 @@ extension Thresholds.Rule {
     }
 }
 
-/// One limit, held against one subject.
+/// The check of one limit for one subject.
 struct CheckLine: Sendable, Equatable {
     let name: String
     let isMet: Bool
@@ -147,8 +147,8 @@ struct CheckLine: Sendable, Equatable {
 }
 
 extension Thresholds {
-    /// Every limit of every rule against every row that it is for. A rule that finds nothing to look at is not met: a subject
-    /// that was renamed must not pass unseen.
+    /// Checks every limit of every rule against every row that it matches. A rule that matches no row is not met: a renamed
+    /// subject must not pass unnoticed.
     func check(_ file: ResultFile) -> [CheckLine] {
         rules.flatMap { rule -> [CheckLine] in
             let rows = file.rows.filter { row in

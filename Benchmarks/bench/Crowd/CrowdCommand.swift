@@ -49,7 +49,7 @@ struct CrowdOptions: ParsableArguments {
         CrowdPlan(timers: timers, interval_ns: Int64((1e9 / rate).rounded()), tolerance_ns: 0, phases: phases)
     }
 
-    /// What takes a tolerance is measured with each, the others once.
+    /// Rivals that support a tolerance are measured with each one, the others once.
     var entries: [CrowdSession.Entry] {
         let tolerances = tolerance.isEmpty ? [0, plan.interval_ns / 10] : tolerance
         return CrowdRival.all.filter { rival in only.isEmpty || only.contains(where: rival.matches) }.flatMap { rival in
@@ -90,7 +90,7 @@ struct CrowdCommand: ParsableCommand {
     }
 }
 
-/// What `--rate` takes.
+/// Parses the value of `--rate`.
 @Sendable
 func parseRate(_ text: String) throws -> Double {
     guard let rate = Double(text), (0.01...10_000).contains(rate) else {
@@ -99,7 +99,7 @@ func parseRate(_ text: String) throws -> Double {
     return rate
 }
 
-/// What `--phases` takes.
+/// Parses the value of `--phases`.
 @Sendable
 func parsePhases(_ text: String) throws -> CrowdPlan.Phases {
     if text == "even" { return .evenlySpread }
@@ -110,7 +110,7 @@ func parsePhases(_ text: String) throws -> CrowdPlan.Phases {
     throw ValidationError("it takes even, random, or clusters:K with K from 1 to 1000000")
 }
 
-/// What `--tolerance` takes.
+/// Parses the value of `--tolerance`.
 @Sendable
 func parseTolerance(_ text: String) throws -> Int64 {
     guard let tolerance_ns = nanoseconds(text), tolerance_ns <= 3600 * 1_000_000_000 else {
@@ -119,7 +119,7 @@ func parseTolerance(_ text: String) throws -> Int64 {
     return tolerance_ns
 }
 
-/// What `--length` takes.
+/// Parses the value of `--length`.
 @Sendable
 func parseLength(_ text: String) throws -> Int64 {
     guard let length_ns = nanoseconds(text), (10_000_000...3600 * 1_000_000_000).contains(length_ns) else {

@@ -1,4 +1,4 @@
-/// What a person and a program read of `bench crowd`.
+/// The result of `bench crowd`, for people and for programs.
 struct CrowdReport {
     let session: CrowdSession
     let host: HostReport
@@ -75,7 +75,7 @@ struct CrowdReport {
         return notes
     }
 
-    /// Schema 1, with `crowd` for the results.
+    /// Schema 1, with the results in `crowd`.
     var json: JSONValue {
         [
             "schema": .integer(1),

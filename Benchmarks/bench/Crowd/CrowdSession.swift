@@ -1,7 +1,7 @@
 import CBench
 import Seeded
 
-/// One run of `bench crowd`: each rival with and without tolerance, in rounds of random order.
+/// One run of `bench crowd`: each rival with each tolerance, in rounds of random order.
 final class CrowdSession {
     /// A rival with one tolerance.
     struct Entry: Sendable {
@@ -9,7 +9,7 @@ final class CrowdSession {
         let tolerance_ns: Int64
     }
 
-    /// What one round of one entry gave, while it was watched.
+    /// The result of one round of one entry, while it was watched.
     struct Sample: Sendable {
         let fires: UInt64
         let early: UInt64
@@ -84,7 +84,7 @@ final class CrowdSession {
         var plan = plan
         plan.tolerance_ns = entry.tolerance_ns
         do {
-            // A fresh thread: loops of one rival, and what they leave, are not the next one's.
+            // A fresh thread, so that run loops of one rival, and what it leaves behind, do not affect the next.
             let sample = try onFreshThread { [plan, length_ns] in
                 try Self.watch(try entry.rival.make(), plan, length_ns: length_ns, seed: seed)
             }
@@ -94,14 +94,14 @@ final class CrowdSession {
         }
     }
 
-    /// Arms the crowd, leaves out two intervals, and watches it.
+    /// Arms the crowd, skips two intervals, and watches it.
     private static func watch(
         _ crowd: any RatedCrowd,
         _ plan: CrowdPlan,
         length_ns: Int64,
         seed: UInt64
     ) throws -> Sample {
-        // Some 20 µs for each, so that none is late by the arming of the others.
+        // 20 µs for each timer, so that arming the others makes none late.
         let start_ns = cbench_now_ns() + Int64(plan.timers) * 20_000 + 20_000_000
         let fleet = try Fleet(plan.timers(from: start_ns, seed: seed))
         defer { withExtendedLifetime(fleet) { crowd.clear() } }

@@ -2,29 +2,29 @@ import CBench
 import Glibc
 import HRTimer
 
-/// The timers of one rated crowd, and what they reported: the lateness of each fire.
+/// The timers of one rated crowd, and the lateness that each fire reported.
 ///
-/// Unchecked: the members are C structures behind a pointer, each touched by its timer's handler alone, one call at a time;
+/// Unchecked: the members are C structures behind a pointer, each modified only by its timer's handler, one call at a time;
 /// the tally is atomic.
 final class Fleet: @unchecked Sendable {
     /// One timer, for its handler.
     struct Member: @unchecked Sendable {
-        // Safe as long as its fleet lives, which the crowd sees to.
+        // Safe as long as its fleet lives, which the crowd ensures.
         fileprivate let pointer: UnsafeMutablePointer<cbench_member>
 
-        /// What a handler calls. Gives the deadline that follows.
+        /// Records a fire. Called by the handler. Returns the next deadline.
         @inline(__always)
         @discardableResult
         func fire() -> Int64 { cbench_member_fire(pointer) }
 
-        /// The deadline that the coming fire is for, by a timer that reports it.
+        /// Sets the deadline of the next fire, for a timer that reports it.
         func skip(to deadline_ns: Int64) { cbench_member_skip_to(pointer, deadline_ns) }
 
         var next_ns: Int64 { pointer.pointee.next_ns }
     }
 
     let timers: [CrowdTimer]
-    /// How long it may take to arm all of them.
+    /// The time that arming all timers may take.
     let armingLimit: Duration
     /// For crowds in C.
     let members: UnsafeMutablePointer<cbench_member>
@@ -53,7 +53,7 @@ final class Fleet: @unchecked Sendable {
         cbench_tally_destroy(tally)
     }
 
-    /// Deadlines up to the instant that no fire has come for.
+    /// Returns the number of deadlines up to the instant for which no fire has come.
     func overdue(at instant_ns: Int64) -> Int {
         Int(clamping: cbench_members_overdue(members, timers.count, instant_ns))
     }
@@ -63,11 +63,11 @@ final class Fleet: @unchecked Sendable {
 
 /// Many timers of one kind, each with a handler that reports its lateness.
 protocol RatedCrowd: AnyObject {
-    /// Arms all timers of the fleet. On the measuring thread.
+    /// Arms all timers of the fleet. Called on the measuring thread.
     func arm(_ fleet: Fleet) throws
-    /// Lets them fire until then. On the measuring thread, where timers that need a loop have theirs.
+    /// Lets the timers fire until then. Called on the measuring thread, which also runs the loop of timers that need one.
     func run(until instant_ns: Int64)
-    /// Ends all of them. No handler runs once it has returned.
+    /// Ends all timers. No handler runs after it has returned.
     func clear()
 }
 
@@ -79,9 +79,9 @@ extension RatedCrowd {
     }
 }
 
-/// Some crowd that can be measured.
+/// A kind of crowd that can be measured.
 struct CrowdRival: Sendable {
-    /// Stable: scripts use it.
+    /// Stable, because scripts use it.
     let id: String
     let takesTolerance: Bool
     let make: @Sendable () throws -> any RatedCrowd

@@ -2,11 +2,12 @@ import CBench
 import CHRTimer
 import HRTimerCore
 
-/// What no engine can do without for these timers: at each wake-up, for every timer that is due, a lock before and after, a
-/// reading of the clock, and the call of its closure, which is where it was allocated. No queue: the timers lie in an array in the
-/// order in which they are due, as they do in each interval anew. All have the same interval and tolerance.
+/// The least work of any engine for these timers: at each wake-up, for every due timer, a lock before and after, a clock
+/// reading, and the call of its closure at the place where that was allocated. There is no queue: the timers are in an
+/// array in the order in which they are due, which is the same in each interval. All timers have the same interval and
+/// tolerance.
 ///
-/// Unchecked: it is touched by the measuring thread alone.
+/// Unchecked: only the measuring thread uses it.
 final class LimitFleet: RatedCrowd, @unchecked Sendable {
     private struct Timer {
         var deadline_ns: Int64
@@ -14,7 +15,7 @@ final class LimitFleet: RatedCrowd, @unchecked Sendable {
     }
 
     private var timers: [Timer] = []
-    /// The earliest: it stays that from one run to the next.
+    /// The index of the earliest timer, kept from one run to the next.
     private var next = 0
     private var interval_ns: Int64 = 0
     private var tolerance_ns: Int64 = 0
@@ -35,7 +36,7 @@ final class LimitFleet: RatedCrowd, @unchecked Sendable {
     }
 
     func run(until instant_ns: Int64) {
-        // Others run on this thread too.
+        // Restored afterwards, because others run on this thread too.
         let slack_ns = hrt_thread_timer_slack_ns()
         _ = hrt_thread_set_timer_slack_ns(1)
         defer { _ = hrt_thread_set_timer_slack_ns(slack_ns) }

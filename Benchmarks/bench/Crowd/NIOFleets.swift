@@ -2,7 +2,7 @@
 import NIOCore
 import NIOPosix
 
-/// SwiftNIO's callbacks, all on one loop, each rearmed by itself.
+/// SwiftNIO's callbacks, all on one loop, each of which rearms itself.
 final class NIOFleet: RatedCrowd {
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
@@ -40,7 +40,7 @@ extension CrowdRival {
 }
 #else
 extension CrowdRival {
-    /// In the list all the same.
+    /// Listed nevertheless.
     static let nioFleets = [CrowdRival("nio.schedule-callback") { throw BenchError(Subject.withoutNIO) }]
 }
 #endif

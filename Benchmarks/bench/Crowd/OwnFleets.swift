@@ -86,7 +86,7 @@ final class LoopFleet: RatedCrowd {
     func clear() { for timer in timers { timer.invalidate() } }
 }
 
-/// A task for each timer, asleep on `MonotonicClock`: on the pool's threads, or on the engine's own.
+/// A task for each timer, which sleeps on `MonotonicClock`: on the pool's threads, or on the engine's own thread.
 final class SleepFleet: RatedCrowd {
     private let engine: TimerEngine
     private let executor: TimerExecutor?
@@ -112,8 +112,8 @@ final class SleepFleet: RatedCrowd {
     }
 }
 
-/// A task for each timer that sleeps by the standard library. Its tolerance is zero where the timer has none: without one
-/// it would have Dispatch's leeway.
+/// A task for each timer, which sleeps by the standard library. The tolerance is zero if the timer has none: a sleep
+/// without a tolerance would have Dispatch's leeway.
 final class TaskSleepFleet: RatedCrowd {
     private let tasks = Sleepers()
 
@@ -146,7 +146,7 @@ private final class Sleepers {
         let isRepeating = timer.interval_ns != nil
         let sleeper = Task.detached(executorPreference: executor) { [living] in
             var next_ns = member.next_ns
-            // Ends with the error of a sleep that is cancelled.
+            // A cancelled sleep throws, which ends the loop.
             while (try? await sleep(next_ns)) != nil {
                 next_ns = member.fire()
                 if !isRepeating { break }

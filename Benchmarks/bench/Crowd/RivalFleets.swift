@@ -25,7 +25,7 @@ final class DispatchFleet: RatedCrowd {
         }
     }
 
-    /// What Dispatch does to end them is not left to who is measured next.
+    /// Waits for the cancel handlers, so that Dispatch's work of ending the timers does not disturb the next measurement.
     func clear() {
         for source in sources { source.cancel() }
         living.wait()
@@ -54,7 +54,7 @@ final class FoundationFleet: RatedCrowd {
 
     func run(until instant_ns: Int64) { RunLoop.current.run(until: DateGrid().date(at: instant_ns)) }
 
-    /// The earliest first: a run loop searches for the timer from there.
+    /// Invalidates the earliest timer first, because a run loop searches for the timer from there.
     func clear() {
         for timer in timers.sorted(by: { $0.fireDate < $1.fireDate }) { timer.invalidate() }
     }

@@ -4,7 +4,7 @@ import CHRTimer
 enum DemonstrationRun {
     private static let rounds = 2
 
-    /// The figures of each row, in order. Throws what a subject throws that cannot run here.
+    /// Returns the figures of each row, in order. Throws the subject's error if it cannot run here.
     static func figures(_ demonstration: Demonstration) throws -> [Demonstration.Figures] {
         var blocks = demonstration.rows.map { _ in (latenesses_ns: [Int64](), usage: Usage()) }
         for _ in 0..<rounds {
@@ -46,7 +46,7 @@ enum DemonstrationRun {
         return recorder
     }
 
-    /// A table of the rows, and what they say.
+    /// Returns a table of the rows, and the sentence about them.
     static func lines(_ demonstration: Demonstration, _ figures: [Demonstration.Figures]) -> [String] {
         let width = demonstration.rows.map(\.label.count).max() ?? 0
         let head = "  " + "".padded(to: width) + ["p50", "max", "CPU/fire"].map { $0.aligned(to: 10) }.joined()

@@ -1,8 +1,8 @@
-/// What is to be known of a subject before its figures are read.
+/// What a reader should know about a subject before reading its figures.
 struct Explanation: Sendable {
     /// The call, or the calls, that wait.
     let call: String
-    /// Where it is described.
+    /// The manual page or document that describes it.
     let manual: String
     let traps: [Trap]
 
@@ -12,7 +12,7 @@ struct Explanation: Sendable {
         self.traps = traps
     }
 
-    /// Of every subject there is one.
+    /// Returns the explanation of a subject; every subject has one.
     static func of(_ subject: Subject) -> Explanation? {
         let id = subject.id
         let plain = id.hasSuffix(".slack-1") ? String(id.dropLast(8)) : id
@@ -48,7 +48,7 @@ struct Explanation: Sendable {
         }
     }
 
-    /// What programs write themselves, and what bounds them.
+    /// Explains what programs write themselves, and the limits for them.
     private static func kernelByHand(_ id: String) -> Explanation? {
         switch id {
         case "kernel.bare-loop.slack-1":
@@ -228,7 +228,7 @@ struct Explanation: Sendable {
         }
     }
 
-    /// For what has no slack: held against what has.
+    /// A trap for a call without slack: compared with a call that has slack.
     private static func slackless(_ id: String) -> Trap {
         against(Subject.referenceID, id, Trap.exemptFromSlack.text)
     }

@@ -1,4 +1,4 @@
-/// What a call does that its caller may not expect, explained in words and shown by a short measurement.
+/// A behaviour of a call that its caller may not expect, explained in words and shown by a short measurement.
 struct Trap: Sendable {
     let text: String
     let demonstration: Demonstration?
@@ -9,12 +9,12 @@ struct Trap: Sendable {
     }
 }
 
-/// A few blocks of some subjects side by side, and what their figures say.
+/// A few blocks of some subjects side by side, and what their figures mean.
 struct Demonstration: Sendable {
     struct Row: Sendable {
         let label: String
         let subjectID: String
-        /// Of the measuring thread; nil for what it inherits.
+        /// The timer slack of the measuring thread; nil for the inherited one.
         let slack_ns: UInt64?
 
         init(_ label: String, _ subjectID: String, slack_ns: UInt64? = nil) {
@@ -24,7 +24,7 @@ struct Demonstration: Sendable {
         }
     }
 
-    /// What one row gave.
+    /// The figures of one row.
     struct Figures: Sendable, Equatable {
         let p50_ns: Int64
         let max_ns: Int64
@@ -35,11 +35,11 @@ struct Demonstration: Sendable {
     let interval_ns: Int64
     let fires: Int
     let rows: [Row]
-    /// In one sentence, from the figures of the rows.
+    /// Returns the meaning of the rows' figures, in one sentence.
     let says: @Sendable ([Figures]) -> String
 }
 
-// The traps that several calls have. `id` is the subject that is explained.
+// Traps that several calls have in common. `id` is the explained subject.
 extension Trap {
     static func slack(_ id: String) -> Trap {
         Trap(
@@ -124,7 +124,7 @@ extension Trap {
 
     private typealias Row = Demonstration.Row
 
-    /// What two rows are compared by.
+    /// The quantity by which two rows are compared.
     enum Quantity: Sendable {
         case lateness, processorTime
 

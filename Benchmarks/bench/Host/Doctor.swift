@@ -2,9 +2,9 @@
 struct Doctor: Sendable {
     let findings: [Finding]
 
-    /// All checks; half a second, most of it spent on two short measurements.
+    /// Runs all checks; they take half a second, most of it for short measurements.
     static func examine(_ files: SystemFiles = .live) -> Doctor {
-        // First, so that the load it sees is not our own measurements'.
+        // First, so that the load it sees does not come from our own measurements.
         let load = LoadChecks.findings(files)
         return Doctor(
             findings: ClockChecks.findings(files) + ProcessorChecks.findings(files) + IdleChecks.findings(files)
@@ -22,7 +22,7 @@ struct Doctor: Sendable {
 
     var json: JSONValue { .array(findings.map(\.json)) }
 
-    /// For a report: how many checks have something to say, and what the worst of them is.
+    /// For a report: the number of checks, and the worst finding.
     var summary: String {
         let problems = findings.filter { $0.verdict == .bad } + findings.filter { $0.verdict == .warn }
         guard let first = problems.first else { return "\(findings.count) checks, nothing to mend" }
@@ -30,7 +30,7 @@ struct Doctor: Sendable {
         return "\(findings.count) checks, \(first.id): \(first.value)\(rest) (bench doctor tells all)"
     }
 
-    /// A line for each check; why and what to do below those that want something.
+    /// Returns a line for each check; below those with a problem, why it matters and what to do.
     func text(tellsAll: Bool, isColoured: Bool) -> String {
         let width = findings.map(\.id.count).max() ?? 0
         var lines: [String] = []

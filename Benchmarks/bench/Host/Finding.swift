@@ -1,23 +1,23 @@
-/// What one check of the doctor found.
+/// The result of one of the doctor's checks.
 struct Finding: Sendable, Equatable {
     enum Verdict: String, CaseIterable, Sendable {
         /// As good as it can be for timers.
         case ok
-        /// Worth knowing to read a result, and nothing to mend.
+        /// Useful for reading a result, with nothing to fix.
         case info
-        /// Makes timers later, dearer or less even than they need be.
+        /// Makes timers later, more expensive or less even than necessary.
         case warn
-        /// Results from here mean nothing until it is mended.
+        /// Results from here mean nothing until this is fixed.
         case bad
     }
 
-    /// Stable: scripts use it.
+    /// Stable, because scripts use it.
     let id: String
     let value: String
     let verdict: Verdict
     /// Why it matters to timers, in one sentence.
     let why: String
-    /// What mends it, in one line; nil where there is nothing to do.
+    /// The fix, in one line; nil if there is nothing to do.
     let fix: String?
     let needsRoot: Bool
 

@@ -2,9 +2,9 @@ import CBench
 import CHRTimer
 import Foundation
 
-/// What a latency cannot be read without: the machine, its settings and its load.
+/// The facts without which a latency means nothing: the machine, its settings and its load.
 struct HostReport: Sendable {
-    /// One fact: its key in JSON, its name in text, and the value, null where it cannot be known.
+    /// One fact: its key in JSON, its name in text, and its value, null if it is not known.
     struct Fact: Sendable {
         let key: String
         let title: String
@@ -33,7 +33,7 @@ struct HostReport: Sendable {
     }
 
     let facts: [Fact]
-    /// Nil where nobody asked it.
+    /// Nil if the checks were not requested.
     let doctor: Doctor?
 
     init(facts: [Fact], doctor: Doctor? = nil) {
@@ -41,13 +41,13 @@ struct HostReport: Sendable {
         self.doctor = doctor
     }
 
-    /// With the doctor's findings, which take half a second.
+    /// Returns the report with the doctor's findings, which take half a second.
     static func examined() -> HostReport {
         let doctor = Doctor.examine()
         return HostReport(facts: now().facts + [Fact("doctor_summary", "doctor", doctor.summary)], doctor: doctor)
     }
 
-    /// What a result says of the host.
+    /// The host's part of a result in JSON.
     var json: JSONValue {
         let members = facts.map { JSONValue.Member(key: $0.key, value: $0.value) }
         return .object(members + (doctor.map { [JSONValue.Member(key: "doctor", value: $0.json)] } ?? []))
@@ -72,7 +72,8 @@ struct HostReport: Sendable {
         ])
     }
 
-    /// Of the checkout that the bench is run in, with a + where files differ from it; nil outside of one.
+    /// Returns the commit of the checkout in which the bench is run, with a + if files differ from it; nil outside of a
+    /// checkout.
     static func commit() -> String? {
         func git(_ arguments: String...) -> String? {
             let child = Process()
@@ -143,7 +144,7 @@ struct HostReport: Sendable {
         readText(path).map(trimmed)
     }
 
-    /// The value of the first "name : value" line.
+    /// Returns the value of the first "name : value" line.
     private static func field(_ name: String, of text: String) -> String? {
         for line in text.split(separator: "\n") where line.hasPrefix(name) {
             return line.split(separator: ":", maxSplits: 1).last.map { trimmed(String($0)) }
@@ -155,14 +156,14 @@ struct HostReport: Sendable {
         text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// A field of utsname: bytes that end with a zero.
+    /// Returns the text of a field of utsname: bytes that end with a zero.
     private static func text<Bytes>(_ bytes: Bytes) -> String {
-        // Safe: the bytes are only looked at inside the call, and only as many as the tuple has.
+        // The bytes are read only inside the call, and only as many as the tuple has.
         withUnsafeBytes(of: bytes) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     }
 }
 
-/// "debug" or "release", by whether assertions are compiled in.
+/// "debug" or "release", depending on whether assertions are compiled in.
 let buildName: String = {
     var isDebug = false
     assert(
@@ -174,7 +175,7 @@ let buildName: String = {
     return isDebug ? "debug" : "release"
 }()
 
-/// What one stamp costs: the middle of several averages.
+/// Returns the cost of one time stamp: the median of several averages.
 func readingCost_ns() -> Double {
     let readings = 1000
     let averages = (0..<15).map { _ in
@@ -185,7 +186,7 @@ func readingCost_ns() -> Double {
     return averages.sorted()[7]
 }
 
-/// A file of /proc or /sys; nil where it cannot be read.
+/// Returns the text of a file of /proc or /sys; nil if it cannot be read.
 func readText(_ path: String) -> String? {
     guard let data = FileManager.default.contents(atPath: path) else { return nil }
     return String(decoding: data, as: UTF8.self)

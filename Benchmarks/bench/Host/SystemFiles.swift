@@ -1,10 +1,10 @@
 import Foundation
 
-/// Where the doctor reads what the kernel reports: /proc and /sys, or texts that stand for them in a test.
+/// The doctor's source of what the kernel reports: /proc and /sys, or texts that replace them in a test.
 struct SystemFiles: Sendable {
-    /// The text of a file without white space around it; nil where it cannot be read.
+    /// Returns the text of a file without white space around it; nil if it cannot be read.
     let read: @Sendable (String) -> String?
-    /// The names in a directory, in order; none where there is no such directory.
+    /// Returns the names in a directory, sorted; empty if there is no such directory.
     let list: @Sendable (String) -> [String]
 
     static let live = SystemFiles(
@@ -12,7 +12,7 @@ struct SystemFiles: Sendable {
         list: { path in ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
     )
 
-    /// The first of the files that can be read.
+    /// Returns the text of the first file that can be read.
     func first(_ paths: String...) -> String? {
         for path in paths { if let text = read(path) { return text } }
         return nil
@@ -22,7 +22,7 @@ struct SystemFiles: Sendable {
         read(path).flatMap { Int64($0) }
     }
 
-    /// The value of the first line "name : value", "name value" or "name=value".
+    /// Returns the value of the first line "name : value", "name value" or "name=value".
     func field(_ name: String, of path: String) -> String? {
         for line in (read(path) ?? "").split(separator: "\n") where line.hasPrefix(name) {
             let rest = line.dropFirst(name.count)
@@ -32,7 +32,7 @@ struct SystemFiles: Sendable {
         return nil
     }
 
-    /// What stands between brackets, as in "always [madvise] never".
+    /// Returns the text between brackets, as in "always [madvise] never".
     func chosen(_ path: String) -> String? {
         guard let text = read(path), let open = text.firstIndex(of: "["), let close = text.firstIndex(of: "]"),
             open < close

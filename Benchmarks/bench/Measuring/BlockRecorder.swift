@@ -3,15 +3,15 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// One fire: the deadline it was for, and when it came, both ns of `CLOCK_MONOTONIC`.
+/// One fire: its deadline, and the time at which it came, both in ns of `CLOCK_MONOTONIC`.
 typealias Fire = cbench_fire
 
-/// Takes the fires of one block. All memory is there before the first deadline, and nothing is written out meanwhile.
+/// Records the fires of one block. All memory is allocated before the first deadline, and nothing is written out meanwhile.
 ///
 /// Unchecked, because the block is a C structure behind a pointer: only the subject's firing thread touches it between
-/// `begin()` and the last fire, and the reader comes after `waitUntilFull()` or after the firing thread was joined. Where
-/// fires come on several threads, one after the other, the block itself keeps their order (`turns`).
-/// A subject that stalls keeps its recorder to itself: nobody reads that block.
+/// `begin()` and the last fire, and the reader comes after `waitUntilFull()` or after the firing thread was joined. If
+/// fires come on several threads, one after the other, the block itself keeps their order (`turns`). A subject that stalls
+/// keeps its recorder to itself: nobody reads that block.
 final class BlockRecorder: @unchecked Sendable {
     let interval_ns: Int64
     private let phase_ns: Int64
@@ -20,21 +20,21 @@ final class BlockRecorder: @unchecked Sendable {
     private let room: UnsafeMutablePointer<cbench_fire>
     private let full = DispatchSemaphore(value: 0)
 
-    /// Timers still live after the subject had cleaned up.
+    /// The number of timers that are still live after the subject has cleaned up.
     var timersLeftBehind = 0
-    /// At the end of a tuned block.
+    /// The number of threads without a real-time class at the end of a tuned block.
     var threadsWithoutRealtime = 0
-    /// For our own precise engines and loops; nil for their default.
+    /// The spin budget of our own precise engines and loops; nil for their default.
     let spinBudget: Double?
 
-    /// Time to arm the first deadline in, so that it is not late by setting up.
+    /// The time for arming the first deadline, so that setting up does not make it late.
     static let lead_ns: Int64 = 2_000_000
 
-    /// How much longer than planned the block may take, before it is full with what it has. Nil for any time.
+    /// The time beyond the planned end after which the block ends with the fires that it has. Nil for any time.
     private let patience_ns: Int64?
 
-    /// Room for `fires`, on a grid of `interval_ns` that begins `phase_ns` later than it could. `settling` fires more come
-    /// before them, and are left out. A fire later than `spike` is reported there.
+    /// Makes room for `fires`, on a grid of `interval_ns` that begins `phase_ns` later than the earliest possible time. The
+    /// `settling` fires that come before them are left out. A fire later than `spike` is reported there.
     init(
         fires: Int,
         interval_ns: Int64,
@@ -50,7 +50,7 @@ final class BlockRecorder: @unchecked Sendable {
         self.settling = settling
         self.patience_ns = patience_ns
         room = .allocate(capacity: fires)
-        // Written, not just allocated: a page that comes in at the first touch would be lateness of ours.
+        // Initialized, not only allocated: a page fault at the first touch would add lateness that is our own.
         room.initialize(repeating: cbench_fire(), count: fires)
         block = .allocate(capacity: 1)
         block.initialize(
@@ -84,7 +84,7 @@ final class BlockRecorder: @unchecked Sendable {
         begin(at: cbench_now_ns() + Self.lead_ns + phase_ns)
     }
 
-    /// Sets a grid that is not ours to choose, and returns its first deadline.
+    /// Sets a grid with a given first deadline, which the caller could not choose, and returns that deadline.
     @discardableResult
     func begin(at first_ns: Int64) -> Int64 {
         if let patience_ns { block.pointee.end_ns = first_ns + planned_ns + patience_ns }
@@ -92,22 +92,23 @@ final class BlockRecorder: @unchecked Sendable {
         return first_ns
     }
 
-    /// The earliest deadline not met so far.
+    /// The earliest deadline that has not been met.
     var nextDeadline_ns: Int64 { block.pointee.next_deadline_ns }
 
-    /// A fire for the earliest deadline not met; those that passed besides count as missed. False: that was the last.
+    /// Records a fire for the earliest deadline that has not been met. Further deadlines that have passed count as missed.
+    /// Returns false if this was the last fire.
     @discardableResult
     func fire(_ woke_ns: Int64) -> Bool {
         took(cbench_block_fire(block, woke_ns))
     }
 
-    /// The same for a timer that reports how many deadlines the call stands for.
+    /// Records a fire of a timer that reports how many deadlines the call stands for; see `fire(_:)`.
     @discardableResult
     func fire(_ woke_ns: Int64, for deadlines: Int64) -> Bool {
         took(cbench_block_fire_for(block, woke_ns, max(1, deadlines)))
     }
 
-    /// The same for a timer that has a grid of its own and reports which deadline it was called for.
+    /// Records a fire of a timer that has its own grid and reports the deadline of the call; see `fire(_:)`.
     @discardableResult
     func fire(_ woke_ns: Int64, at deadline_ns: Int64) -> Bool {
         block.pointee.next_deadline_ns = deadline_ns
@@ -119,12 +120,12 @@ final class BlockRecorder: @unchecked Sendable {
         return hasMore
     }
 
-    /// A measuring loop in C. `orSay` says what the machine lacks if it is not supported.
+    /// Fills the block by a measuring loop in C. `missing` says what the machine lacks if the loop returns `ENOTSUP`.
     func fill(_ loop: (UnsafeMutablePointer<cbench_block>) -> CInt, orSay missing: String? = nil) throws {
         try fill(loop, orSay: missing.map { [ENOTSUP: $0] } ?? [:])
     }
 
-    /// The same, with a reason for each errno that is nobody's fault.
+    /// Fills the block by a measuring loop in C. `missing` has a reason for each errno that means missing hardware.
     func fill(_ loop: (UnsafeMutablePointer<cbench_block>) -> CInt, orSay missing: [CInt: String]) throws {
         _ = begin()
         let status = loop(block)
@@ -135,7 +136,7 @@ final class BlockRecorder: @unchecked Sendable {
 
     private var planned_ns: Int64 { Int64(block.pointee.capacity + settling) * interval_ns }
 
-    /// Runs `body` with the processor's counters on, for all threads of the process, where there are any.
+    /// Runs `body` with the processor's counters on for all threads of the process, if there are counters.
     func counting<Result>(_ body: () throws -> Result) rethrows -> Result {
         let counters = cbench_counters_open()
         block.pointee.counters = counters
@@ -143,7 +144,7 @@ final class BlockRecorder: @unchecked Sendable {
         return try body()
     }
 
-    /// Blocks until the last fire. Throws if the subject takes far longer than its deadlines allow for.
+    /// Blocks until the last fire. Throws if the subject takes far longer than its deadlines allow.
     func waitUntilFull() throws {
         let limit: DispatchTime = .now() + .nanoseconds(Int(planned_ns * 10 + 10_000_000_000))
         if full.wait(timeout: limit) == .timedOut {
@@ -151,16 +152,16 @@ final class BlockRecorder: @unchecked Sendable {
         }
     }
 
-    /// Fires later than the bound.
+    /// The number of fires later than the bound.
     var spikes: Int { block.pointee.spikes }
 
-    /// The fires so far, in order: a copy, because the recorder may go right after its last use.
+    /// The fires so far, in order. A copy, because the recorder may be released right after its last use.
     var fires: [Fire] {
         cbench_block_order(block)
         return Array(UnsafeBufferPointer(start: room, count: block.pointee.count))
     }
 
-    /// What was spent between the first fire and the last.
+    /// The resources that were used between the first and the last fire.
     var usage: Usage {
         let from = block.pointee.at_first
         let to = block.pointee.at_last
@@ -179,7 +180,7 @@ final class BlockRecorder: @unchecked Sendable {
         )
     }
 
-    /// Nil without the counter.
+    /// Returns nil without the counter.
     private static func counted(_ from: Int64, _ to: Int64) -> Int64? {
         from < 0 || to < 0 ? nil : to - from
     }
@@ -187,7 +188,7 @@ final class BlockRecorder: @unchecked Sendable {
 
 // Blocks that a child process fills.
 extension BlockRecorder {
-    /// The options of the child that is to fill a block like this one.
+    /// The options of a child process that shall fill a block like this one.
     var plan: [String] {
         var options: [(String, Int64)] = [
             ("--fires", Int64(block.pointee.capacity)), ("--interval", interval_ns), ("--phase", phase_ns),
@@ -197,7 +198,7 @@ extension BlockRecorder {
         return options.flatMap { [$0, "\($1)"] }
     }
 
-    /// The block as bytes: what was spent, and then the fires. Both processes run the same program.
+    /// The block as bytes: first the resources used, then the fires. Parent and child run the same program.
     var data: Data {
         var data = Data()
         withUnsafeBytes(of: block.pointee.at_first) { data.append(contentsOf: $0) }
@@ -206,7 +207,8 @@ extension BlockRecorder {
         return data
     }
 
-    /// Takes over the block that a child has filled, or ended before it was full. False if it is neither.
+    /// Takes over the block of a child, which the child has filled, or ended early. Returns false if the data are not such
+    /// a block.
     func fill(from data: Data) -> Bool {
         let head = 2 * MemoryLayout<cbench_usage>.size
         let size = MemoryLayout<cbench_fire>.stride

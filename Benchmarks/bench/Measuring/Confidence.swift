@@ -1,25 +1,25 @@
 import Seeded
 
-/// Where figures of a subject would lie, 19 times of 20, if it were measured again: by the bootstrap over blocks (Efron and
-/// Tibshirani, 1993). Whole blocks are drawn, since the fires of one block are alike.
+/// Ranges in which figures of a subject would lie, 19 times of 20, if it were measured again: by the bootstrap over blocks
+/// (Efron and Tibshirani, 1993). Whole blocks are drawn, since the fires of one block are alike.
 struct Confidence: Sendable, Equatable {
     let p50_ns: ClosedRange<Int64>?
     let p90_ns: ClosedRange<Int64>?
     let p99_ns: ClosedRange<Int64>?
     let mean_ns: ClosedRange<Double>
-    /// Of processor time a fire; nil where a block does not know it.
+    /// The processor time per fire; nil if a block does not know it.
     let cpuPerFire_ns: ClosedRange<Double>?
 
     static let level = 0.95
     static let resamples = 400
 
-    /// `blocks` has the latenesses of each, `costs` what a fire of each cost. Nil for fewer than three blocks: those say nothing
-    /// about each other. A percentile is nil where too few fires lie beyond it.
+    /// `blocks` has the latenesses of each block, `costs` the cost of a fire in each. Returns nil for fewer than three
+    /// blocks, which say nothing about the variation between blocks. A percentile is nil if too few fires lie beyond it.
     init?(blocks: [[Int64]], costs: [Double?] = [], seed: UInt64) {
         let costs = zip(blocks, costs).compactMap { $0.isEmpty ? nil : $1 }
         let blocks = blocks.filter { !$0.isEmpty }
         guard blocks.count > 2 else { return nil }
-        // Sorted once for all draws; a draw counts each value as often as its block was drawn.
+        // Sorted once for all draws. A draw counts each value as often as its block was drawn.
         let pool = blocks.enumerated().flatMap { index, block in block.map { (value_ns: $0, block: index) } }
             .sorted { $0.value_ns < $1.value_ns }
         let sums = blocks.map { $0.reduce(0.0) { $0 + Double($1) } }
@@ -53,7 +53,7 @@ struct Confidence: Sendable, Equatable {
         cpuPerFire_ns = drawnCosts.isEmpty ? nil : Self.middle(drawnCosts)
     }
 
-    /// Without the outermost fortieth at each end.
+    /// Returns the range of the values without the outermost fortieth at each end.
     private static func middle<Value: Comparable>(_ values: [Value]) -> ClosedRange<Value> {
         let sorted = values.sorted()
         let outside = Int((1 - level) / 2 * Double(sorted.count))

@@ -3,21 +3,21 @@ import Dispatch
 import HRTimer
 import Synchronization
 
-/// What one timer of a crowd is armed for, in ns of `CLOCK_MONOTONIC`.
+/// The deadline and grid of one timer of a crowd, in ns of `CLOCK_MONOTONIC`.
 struct CrowdTimer: Sendable, Equatable {
     var first_ns: Int64
-    /// Nil: it fires once.
+    /// Nil for a timer that fires once.
     var interval_ns: Int64?
     var tolerance_ns: Int64 = 0
 }
 
-/// Many timers of one kind, whose handlers do nothing but count.
+/// Many timers of one kind, whose handlers only count.
 protocol Crowd: AnyObject {
     var count: CrowdCount { get }
     func add(_ timer: CrowdTimer)
-    /// Ends all of them. No handler runs once it has returned.
+    /// Ends all timers. No handler runs after it has returned.
     func clear()
-    /// Times that a thread of ours came back from a wait so far; nil where that is not counted.
+    /// How often a thread of ours has returned from a wait so far; nil if that is not counted.
     var wakeups: UInt64? { get }
 }
 
@@ -25,9 +25,9 @@ extension Crowd {
     var wakeups: UInt64? { nil }
 }
 
-/// Counts the fires of a crowd, and notes what was spent when the last one that is waited for has come.
+/// Counts the fires of a crowd. Records time, usage and locks in the first fire and in the fire that is waited for.
 final class CrowdCount: Sendable {
-    /// The state of things inside a handler.
+    /// The values that a handler recorded.
     struct Note: Sendable {
         let now_ns: Int64
         let usage: cbench_usage
@@ -35,7 +35,7 @@ final class CrowdCount: Sendable {
     }
 
     private let fires = Atomic(0)
-    /// The fire that is waited for.
+    /// The number of the fire that is waited for.
     private let goal: Int
     private let notes = Locked<[Note]>([])
     private let isReached = DispatchSemaphore(value: 0)
@@ -46,7 +46,7 @@ final class CrowdCount: Sendable {
 
     var soFar: Int { fires.load(ordering: .relaxed) }
 
-    /// What a handler calls.
+    /// Counts a fire. Called by handlers.
     func addOne() {
         let fire = fires.add(1, ordering: .relaxed).newValue
         if fire == goal || fire == 1 && goal < .max { note(fire) }
@@ -59,10 +59,10 @@ final class CrowdCount: Sendable {
         if fire == goal { isReached.signal() }
     }
 
-    /// What was noted in the first fire and in the last. Nil if that has not come within ten seconds.
+    /// Returns the notes of the first fire and of the awaited fire, or nil if the latter has not come within ten seconds.
     func waitForGoal() -> (first: Note, last: Note)? {
         guard isReached.wait(timeout: .now() + .seconds(10)) == .success else { return nil }
-        // Of one timer the first is the last.
+        // With a goal of one fire, the first note is also the last.
         return notes.withLock { notes in (notes[0], notes[notes.count - 1]) }
     }
 }
@@ -145,7 +145,7 @@ final class DispatchCrowd: Crowd {
         sources.append(source)
     }
 
-    /// Their cancel handlers come last: what Dispatch does to end them is not left to who is measured next.
+    /// Waits for the cancel handlers, so that Dispatch's work of ending the timers does not disturb the next measurement.
     func clear() {
         for source in sources { source.cancel() }
         living.wait()

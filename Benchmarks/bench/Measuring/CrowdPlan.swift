@@ -6,7 +6,7 @@ import Seeded
 struct CrowdPlan: Sendable {
     enum Phases: Sendable, Equatable {
         case evenlySpread, random
-        /// So many groups, the timers of each due at one instant: as timeouts are that were armed by one event.
+        /// A number of groups, the timers of each due at the same instant, like timeouts that one event armed.
         case clusters(Int)
     }
 
@@ -15,7 +15,8 @@ struct CrowdPlan: Sendable {
     var tolerance_ns: Int64
     let phases: Phases
 
-    /// What each is armed for: first deadlines within one interval from `start_ns` on. The same seed gives the same ones.
+    /// Returns the timers. Their first deadlines lie within one interval from `start_ns` on. The same seed gives the same
+    /// timers.
     func timers(from start_ns: Int64, seed: UInt64) -> [CrowdTimer] {
         var random = SeededRandom(seed: seed)
         return (0..<timers).map { index in
@@ -29,9 +30,9 @@ struct CrowdPlan: Sendable {
         }
     }
 
-    /// The fewest wake-ups that call each of `timers` between each of its deadlines and the end of its tolerance, for the
-    /// deadlines whose windows end in `from_ns..<to_ns`: greedily at the earliest end of a window that has none yet, which is
-    /// the least number of points that stab so many intervals.
+    /// Returns the fewest wake-ups that call each of `timers` between each deadline and the end of its tolerance, for the
+    /// deadlines whose windows end in `from_ns..<to_ns`. Greedy: a wake-up at the earliest end of a window that has none
+    /// yet gives the least number of points that stab all intervals.
     static func leastWakeups(_ timers: [CrowdTimer], from from_ns: Int64, to to_ns: Int64) -> Int {
         var windows: [(end_ns: Int64, deadline_ns: Int64)] = []
         for timer in timers {
@@ -57,19 +58,19 @@ struct CrowdPlan: Sendable {
         return wakeups
     }
 
-    /// What a crowd did while it was watched.
+    /// The fires and costs of a crowd while it was watched.
     struct Observation {
         let fires: Int
         let took_ns: Int64
-        /// Of the whole process.
+        /// The processor time of the whole process.
         let cpu_ns: Int64
         let wakeups: UInt64?
     }
 
-    /// Arms the crowd, leaves out two intervals, and watches it for `length_ns`. The crowd is ended then.
+    /// Arms the crowd, skips two intervals, and watches the crowd for `length_ns`. Ends the crowd before it returns.
     func observe(_ crowd: some Crowd, for length_ns: Int64, seed: UInt64) throws -> Observation {
         defer { crowd.clear() }
-        // Some 10 µs for each, so that none is late by the arming of the others.
+        // 10 µs for each timer, so that arming the others makes none late.
         let start_ns = cbench_now_ns() + Int64(timers) * 10_000 + 10_000_000
         let timers = timers(from: start_ns, seed: seed)
         try armPending(timers.count) { crowd.add(timers[$0]) }

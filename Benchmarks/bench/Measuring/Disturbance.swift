@@ -1,7 +1,7 @@
 import CBench
 import Foundation
 
-/// What the machine did to everyone at some moment, counted since it was started: /proc/stat, proc_stat(5).
+/// Counters of the whole machine at some moment, since it was booted: /proc/stat, proc_stat(5).
 struct MachineLoad: Sendable {
     private let busy_ns: Int64
     private let interrupt_ns: Int64
@@ -11,7 +11,7 @@ struct MachineLoad: Sendable {
     private let energy_uJ: Int64?
     private let now_ns: Int64
 
-    /// The present state. What cannot be read counts as 0.
+    /// Returns the present state. Counters that cannot be read count as 0.
     static func now() -> MachineLoad {
         let first = readText("/proc/stat")?.prefix { $0 != "\n" } ?? ""
         // cpu user nice system idle iowait irq softirq steal guest guest_nice
@@ -31,7 +31,7 @@ struct MachineLoad: Sendable {
         )
     }
 
-    /// Time for which the control group's quota held this process back; 0 where there is none.
+    /// Returns the time for which the control group's quota has throttled this process; 0 without a quota.
     private static func throttled_ns() -> Int64 {
         guard let text = readText("/sys/fs/cgroup/cpu.stat") else { return 0 }
         for line in text.split(separator: "\n") {
@@ -41,7 +41,8 @@ struct MachineLoad: Sendable {
         return 0
     }
 
-    /// Of all packages since some moment, where the machine tells and the process may read it (powercap, RAPL). Guests have none.
+    /// Returns the energy of all packages since some moment, if the machine reports it and the process may read it
+    /// (powercap, RAPL). Guests have none.
     private static func energy_uJ() -> Int64? {
         let values = (0..<8).compactMap { package in
             readText("/sys/class/powercap/intel-rapl:\(package)/energy_uj").flatMap {
@@ -51,7 +52,7 @@ struct MachineLoad: Sendable {
         return values.isEmpty ? nil : values.reduce(0, &+)
     }
 
-    /// What happened between `earlier` and this.
+    /// Returns the differences between `earlier` and this state.
     func since(_ earlier: MachineLoad) -> Disturbance {
         Disturbance(
             wall_ns: now_ns - earlier.now_ns,
@@ -60,25 +61,25 @@ struct MachineLoad: Sendable {
             foreignCPU_ns: max(0, busy_ns - earlier.busy_ns - (own_ns - earlier.own_ns)),
             machineCPU_ns: busy_ns - earlier.busy_ns,
             interrupt_ns: interrupt_ns - earlier.interrupt_ns,
-            // The counter begins anew from time to time: such a block has none.
+            // The counter wraps from time to time. A block in which it wraps has no value.
             energy_uJ: energy_uJ.flatMap { now in earlier.energy_uJ.flatMap { now >= $0 ? now - $0 : nil } }
         )
     }
 }
 
-/// What others did during a block. The kernel counts steal and load in ticks of 10 ms.
+/// The activity of others during a block. The kernel counts steal and load in ticks of 10 ms.
 struct Disturbance: Sendable {
     var wall_ns: Int64 = 0
     var steal_ns: Int64 = 0
     var throttled_ns: Int64 = 0
     var foreignCPU_ns: Int64 = 0
-    /// Of all processors, idle time and steal left out; and the part of it in interrupts.
+    /// The time of all processors, without idle time and steal; and the part of it in interrupts.
     var machineCPU_ns: Int64 = 0
     var interrupt_ns: Int64 = 0
     var energy_uJ: Int64?
 
-    /// Marked in the report for: any steal, any throttling, or others on a processor for more than a quarter of the time.
-    /// Two ticks are let through as rounding.
+    /// Whether the report marks the block: for any steal, any throttling, or other processes on a processor for more than a
+    /// quarter of the time. Two ticks are allowed for rounding.
     var isMarked: Bool {
         steal_ns > 0 || throttled_ns > 0 || foreignCPU_ns > max(20_000_000, wall_ns / 4)
     }

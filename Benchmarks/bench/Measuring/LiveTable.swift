@@ -1,7 +1,7 @@
 import Glibc
 import HRTimerCore
 
-/// All subjects so far, on standard error, between rounds: written over after each. Nothing where that is no terminal.
+/// A table of all subjects so far, on standard error, which each round overwrites. Shows nothing if that is not a terminal.
 final class LiveTable {
     private let isShown: Bool
     private var lines = 0
@@ -15,18 +15,18 @@ final class LiveTable {
         clear()
         let size = Self.terminalSize()
         let table = Self.table(results, round: round, of: rounds, width: size.columns, height: size.rows)
-        // The line of the progress is the one below.
+        // The line below the table belongs to the progress.
         StandardError.write("\r\u{1b}[K" + table.joined(separator: "\n") + "\n")
         lines = table.count
     }
 
-    /// Takes the table away, and leaves the cursor where it began.
+    /// Removes the table, and puts the cursor back to where it began.
     func clear() {
         if lines > 0 { StandardError.write("\r\u{1b}[\(lines)A\u{1b}[J") }
         lines = 0
     }
 
-    /// At most `height` lines less one for the progress, and no line longer than `width`.
+    /// Returns at most `height` lines less one for the progress, and no line longer than `width`.
     static func table(
         _ results: [SubjectResult],
         round: Int,

@@ -1,17 +1,17 @@
 import CBench
 import Glibc
 
-/// What else the machine has to do meanwhile.
+/// The work that the machine has to do besides the measurement.
 enum LoadKind: Sendable, Equatable {
     case none
-    /// A process for each processor that computes without end.
+    /// A process for each processor that computes endlessly.
     case cpu
-    /// A process with so many timers, each at `loadRate_hz`.
+    /// A process with this number of timers, each at `loadRate_hz`.
     case timers(Int)
-    /// A command of the shell.
+    /// A command for the shell.
     case command(String)
 
-    /// As it was asked for.
+    /// The text of the option that selects this load.
     var text: String {
         switch self {
         case .none: "none"
@@ -24,8 +24,8 @@ enum LoadKind: Sendable, Equatable {
     static let loadRate_hz = 10
 }
 
-/// Processes that keep the machine busy, whose own time is not counted as the bench's. They end with `stop()`, with this
-/// object, or with the bench, however it ends.
+/// Processes that keep the machine busy; their own time does not count as the bench's. They end with `stop()`, with this
+/// object, or with the bench, in whatever way it ends.
 final class Load {
     private(set) var processes: [Int32] = []
     private let kind: LoadKind
@@ -35,7 +35,7 @@ final class Load {
         switch kind {
         case .none: break
         case .cpu:
-            // One hog for each processor that the process may run on.
+            // One hog for each online processor.
             for _ in 0..<max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) { try start { cbench_load_start(&$0) } }
         case .timers(let timers): try execute([try benchPath(), "load-timers", "\(timers)"])
         case .command(let command): try execute(["/bin/sh", "-c", command])
@@ -51,7 +51,7 @@ final class Load {
         processes = []
     }
 
-    /// Whether a load has ended by itself: what was measured since then was measured without it.
+    /// Returns whether a load has ended by itself: what was measured after that was measured without it.
     func hasEnded() -> Bool {
         var status: CInt = 0
         let ended = processes.filter { cbench_load_has_ended($0, &status) != 0 }
@@ -72,14 +72,14 @@ final class Load {
     private func execute(_ arguments: [String]) throws {
         let copies = arguments.map { strdup($0) }
         defer { for copy in copies { free(copy) } }
-        // Safe: the call returns when the program has been started, or not.
+        // The pointers remain valid long enough: the call returns only when the program has been started or has failed.
         var pointers = copies.map { UnsafePointer<CChar>($0) }
         pointers.append(nil)
         try start { cbench_load_execute(&pointers, &$0) }
     }
 }
 
-/// This program, also where tests call it: it is beside theirs.
+/// Returns the path of this program. Also correct in tests, whose program is in the same directory.
 func benchPath() throws -> String {
     guard let path = realpath("/proc/self/exe", nil) else { throw BenchError("no path to this program") }
     defer { free(path) }
@@ -87,7 +87,7 @@ func benchPath() throws -> String {
     return (directory + ["bench"]).joined(separator: "/")
 }
 
-/// What `--load` takes.
+/// Parses the value of `--load`.
 @Sendable
 func parseLoad(_ text: String) throws -> LoadKind {
     if text == "none" { return .none }

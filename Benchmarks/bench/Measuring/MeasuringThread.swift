@@ -1,16 +1,16 @@
 import CHRTimer
 import Glibc
 
-/// Runs `body` on a thread of its own and returns when that thread has ended, so that timer slack, affinity and run
-/// loops of one block cannot reach the next.
+/// Runs `body` on a thread of its own and returns when that thread has ended, so that timer slack, affinity and run loops
+/// of one block cannot affect the next.
 func onFreshThread<Value>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
     try onFreshThreads(1) { _ in try body() }[0]
 }
 
-/// Runs `body` on as many threads at the same time, each with its number, and returns when all have ended.
+/// Runs `body` on `count` threads at the same time, each with its number, and returns when all have ended.
 func onFreshThreads<Value>(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Value) throws -> [Value] {
     var started: [(thread: pthread_t, errand: Errand<Value>)] = []
-    // Those that run must be waited for, also when another cannot be started.
+    // The running threads must be joined, also when another thread cannot be started.
     defer { for (thread, _) in started { pthread_join(thread, nil) } }
     for number in 0..<count {
         let errand = Errand { try body(number) }
@@ -36,7 +36,7 @@ func withThread<Value, Other>(
 
 private func start(_ errand: AnyErrand) throws -> pthread_t {
     var thread = pthread_t()
-    // The thread takes this reference over, and gives it back in `takeRetainedValue`.
+    // The thread owns this reference, and releases it through `takeRetainedValue`.
     let passed = Unmanaged.passRetained(errand)
     let error = pthread_create(
         &thread,
@@ -55,12 +55,13 @@ private func start(_ errand: AnyErrand) throws -> pthread_t {
     return thread
 }
 
-/// What a thread's entry, which is C's and cannot be generic, calls.
+/// The work of a thread, as its C entry function sees it, which cannot be generic.
 private class AnyErrand {
     func run() {}
 }
 
-/// What one thread has to do, and what came of it: written by the thread before it ends, and read after it was joined.
+/// The work of one thread and its result. The thread writes the result before it ends; it is read after the thread was
+/// joined.
 private final class Errand<Value>: AnyErrand {
     private let body: () throws -> Value
     private var result: Result<Value, any Error>?

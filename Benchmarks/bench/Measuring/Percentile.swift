@@ -1,6 +1,6 @@
 import HRTimerCore
 
-/// A percentile that the reports know.
+/// A percentile that the reports show.
 enum Percentile: Int, CaseIterable {
     case p50 = 50_000
     case p90 = 90_000
@@ -10,14 +10,14 @@ enum Percentile: Int, CaseIterable {
 
     var percent: Double { Double(rawValue) / 1000 }
 
-    /// Whether at least ten of `count` values lie beyond: n (1 - p) >= 10, in whole numbers.
+    /// Returns whether at least ten of `count` values lie beyond: n (1 - p) >= 10, in whole numbers.
     func isSupported(by count: Int) -> Bool {
         count * (100_000 - rawValue) >= 10 * 100_000
     }
 }
 
 extension LatencyHistogram {
-    /// Nil where fewer than ten values lie beyond it: such a percentile is the luck of single fires.
+    /// Returns nil if fewer than ten values lie beyond: such a percentile would depend on single fires.
     func value_ns(at percentile: Percentile) -> Int64? {
         percentile.isSupported(by: count) ? percentile_ns(percentile.percent) : nil
     }

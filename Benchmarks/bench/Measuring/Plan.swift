@@ -5,22 +5,23 @@ struct Plan: Sendable {
     let firesPerBlock: Int
     private let block_ns: Int64
     private let leastFires: Int64
-    /// Fires before them that are left out, while what fires is learning.
+    /// The number of fires before them that are left out, while the timer is learning.
     let settling: Int
     let seed: UInt64
     let schedule: Schedule
-    /// From when on no further round begins; nil for never.
+    /// The elapsed time after which no further round begins; nil for never.
     let limit_ns: Int64?
 
-    /// How much longer than planned a block may take: as long again. What is later than that, or waits in whole
-    /// milliseconds, has fewer fires and does not hold up the others.
+    /// Returns how much longer than planned a block may take: twice the planned time in all. A subject that is later than
+    /// that, or waits in whole milliseconds, has fewer fires and does not delay the others.
     func patience_ns(of subject: Subject) -> Int64 {
         Int64(firesPerBlock(of: subject) + settling) * interval_ns(of: subject) + 50_000_000
     }
 
-    /// What is measured twice, one subject of each kind: the reference, or the first of the kind where that was not chosen.
+    /// The subjects that are measured twice, one of each kind: the reference, or the first of the kind if that was not
+    /// chosen.
     let controlled: [Subject]
-    /// For our own precise engines and loops; nil for their default.
+    /// The spin budget of our own precise engines and loops; nil for their default.
     let spinBudget: Double?
 
     init(
@@ -42,11 +43,11 @@ struct Plan: Sendable {
         self.block_ns = block_ns
         self.leastFires = leastFires
         interval_ns = Int64(interval / .nanoseconds(1))
-        // Never so few that a block says nothing, however long the interval.
+        // At least `leastFires`, so that a block is meaningful, however long the interval.
         firesPerBlock = Int(max(leastFires, block_ns / interval_ns))
         self.spinBudget = spinBudget
         controlled = Self.controlled(of: subjects)
-        // Controls are more subjects, and come last.
+        // Controls are additional subjects, and come last.
         let count = subjects.count + controlled.count
         schedule = Schedule(subjects: count, rounds: blocks, interval_ns: interval_ns, seed: seed)
     }
@@ -58,13 +59,13 @@ struct Plan: Sendable {
         return chosen.isEmpty ? [subjects[0]] : chosen
     }
 
-    /// The time between deadlines of that subject.
+    /// Returns the time between deadlines of the subject.
     func interval_ns(of subject: Subject) -> Int64 { subject.interval_ns ?? interval_ns }
 
-    /// As many as fill a block's time.
+    /// Returns the number of fires that fill a block's time.
     func firesPerBlock(of subject: Subject) -> Int { Int(max(leastFires, block_ns / interval_ns(of: subject))) }
 
-    /// How long the run takes if everything is on time.
+    /// The duration of the run if everything is on time.
     var expected: Duration {
         let blocks_ns = (subjects + controlled).map { subject in
             let interval_ns = interval_ns(of: subject)

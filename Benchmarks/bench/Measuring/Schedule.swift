@@ -1,10 +1,10 @@
 import Seeded
 
-/// In which order the blocks of a run are measured.
+/// The order in which the blocks of a run are measured.
 ///
-/// Each round has every subject once, shuffled: a machine that warms up, throttles or gets a neighbour halfway through
-/// does so for all subjects alike. Each block also gets its own phase, because timers that always start at the same
-/// distance from the scheduler's tick flatter or punish some subjects.
+/// Each round has every subject once, shuffled: if the machine warms up, throttles or gets a neighbour halfway through,
+/// that affects all subjects alike. Each block also gets its own phase, because timers that always start at the same
+/// distance from the scheduler's tick favour or penalize some subjects.
 struct Schedule: Sendable, Equatable {
     struct Turn: Sendable, Equatable {
         let round: Int

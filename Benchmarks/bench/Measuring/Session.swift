@@ -2,23 +2,24 @@ import CBench
 import Foundation
 import HRTimerCore
 
-/// One run of the bench: measures blocks in the order of the schedule, and gathers what they give.
+/// One run of the bench: measures blocks in the order of the schedule, and collects their results.
 ///
-/// All of it happens on the thread that calls `run`; blocks are on fresh threads, one at a time.
+/// Everything happens on the thread that calls `run`, except blocks, which run on fresh threads, one at a time.
 final class Session {
     let plan: Plan
     /// In the order of the plan's subjects.
     let results: [SubjectResult]
-    /// Some subjects once more, as if they were others: what measuring the same thing twice differs by.
+    /// Some subjects a second time, as if they were others: they show by how much two measurements of the same subject
+    /// differ.
     let controls: [SubjectResult]
     private(set) var wasInterrupted = false
-    /// A fire was later than the bound of `--on-spike BOUND=stop`.
+    /// Whether a fire was later than the bound of `--on-spike BOUND=stop`.
     private(set) var wasStoppedBySpike = false
-    /// Rounds that were begun; fewer than planned where the time was over.
+    /// The number of rounds that were begun; fewer than planned if the time was over.
     private(set) var rounds = 0
-    /// Both clocks at the beginning, ns.
+    /// Both clocks at the beginning, in ns.
     private(set) var start: (monotonic_ns: Int64, wall_ns: Int64) = (0, 0)
-    /// What gated subjects had not cleaned up, added over their blocks.
+    /// The timers and descriptors that gated subjects did not clean up, summed over their blocks.
     private(set) var leftBehind = LeftBehind()
 
     struct LeftBehind: Sendable {
@@ -26,12 +27,12 @@ final class Session {
         var descriptors = 0
     }
 
-    /// What was planned after it is not measured.
+    /// Whether the run ended early: plans that come after it are not measured.
     var hasEndedEarly: Bool { wasInterrupted || wasStoppedBySpike }
 
     private let tuning: Tuning
     let spikes: SpikeWatch?
-    /// What made fires late; nil if nobody asked.
+    /// Records what made fires late; nil without `--why`.
     let why: WhyRun?
 
     init(_ plan: Plan, _ tuning: Tuning = Tuning(), spikes: SpikeWatch? = nil, why: WhyRun? = nil) {
@@ -46,7 +47,7 @@ final class Session {
         controls = plan.controlled.map(result)
     }
 
-    /// Measures until all is done, or until SIGINT. After each round `live` shows what there is so far.
+    /// Measures until all is done, or until SIGINT. After each round `live` shows the results so far.
     func run(_ progress: Progress, _ live: LiveTable? = nil) {
         start = (cbench_now_ns(), cbench_wall_ns())
         wakeDispatch()
@@ -117,7 +118,8 @@ final class Session {
         }
     }
 
-    /// What a thread closes on its way out may take a moment on a busy machine; what is left open stays so.
+    /// Descriptors that a thread closes at its end may stay open for a moment on a busy machine; leaked ones stay open for
+    /// good.
     private func descriptorsLeftOpen(since before: Int) -> Int {
         for _ in 0..<500 where openDescriptors() > before { usleep(1000) }
         return openDescriptors() - before
@@ -131,7 +133,8 @@ final class Session {
         woken.wait()
     }
 
-    /// The same for Foundation, which keeps what it learns of the ends of children by, from the first child on.
+    /// Starts a first child process: Foundation then opens the descriptors that report the ends of children, and keeps
+    /// them.
     private func wakeProcess() {
         let child = Process()
         child.executableURL = URL(fileURLWithPath: "/bin/true")
@@ -142,7 +145,7 @@ final class Session {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
     }
 
-    /// Why the gate is closed; empty if it is open.
+    /// The reasons why the gate is closed; empty if it is open.
     var gateFailures: [String] {
         var failures: [String] = []
         for result in results where result.subject.isGated {
@@ -157,29 +160,30 @@ final class Session {
         return failures
     }
 
-    /// How much two measurements of the same thing differed, for each kind of subject.
+    /// The difference between two measurements of the same subject, for each kind of subject.
     var noiseFloors: [NoiseFloor] {
         controls.compactMap { control in
             results.first { $0.subject.id == control.subject.id }.flatMap { NoiseFloor($0, control) }
         }
     }
 
-    /// Of the reference.
+    /// The noise floor of the reference.
     var noiseFloor: NoiseFloor? { noiseFloors.first }
 }
 
-/// Differences between a subject and the same subject once more: differences between others of its kind mean nothing below these.
+/// Differences between two measurements of the same subject. Smaller differences between other subjects of its kind mean
+/// nothing.
 struct NoiseFloor: Sendable {
     let id: String
     let kind: Subject.Kind
     let p50_ns: Int64
     let p90_ns: Int64?
     let p99_ns: Int64?
-    /// Of the share of fires that are exact, 0 to 1.
+    /// The difference of the shares of exact fires, 0 to 1.
     let exactShare: Double
     let cpuPerFire_ns: Double?
 
-    /// Nil without a percentile to compare.
+    /// Returns nil without a percentile to compare.
     init?(_ one: SubjectResult, _ other: SubjectResult) {
         func difference(_ percentile: Percentile) -> Int64? {
             one.lateness.value_ns(at: percentile).flatMap { left in

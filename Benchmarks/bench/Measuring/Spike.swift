@@ -4,17 +4,17 @@ import Foundation
 import Glibc
 import HRTimer
 
-/// What a block needs of --on-spike: from which lateness on, and the event file that wakes the waiting thread. Without one the block
-/// ends with the spike.
+/// The bound of --on-spike for a block: the lateness, and the event file that wakes the waiting thread. If the descriptor
+/// is -1, the block ends with the spike.
 struct SpikeBound: Sendable {
     let bound_ns: Int64
     let descriptor: CInt
 }
 
-/// What `--on-spike BOUND=CMD` asks for.
+/// The request of `--on-spike BOUND=CMD`.
 struct SpikeRequest: Sendable, Equatable {
     let bound_ns: Int64
-    /// Nil for `stop`: the run ends with the first spike.
+    /// The shell's command; nil for `stop`, where the run ends with the first spike.
     let command: String?
 
     init(bound_ns: Int64, command: String?) {
@@ -23,9 +23,9 @@ struct SpikeRequest: Sendable, Equatable {
     }
 }
 
-/// Runs the command of --on-spike as soon as a fire is later than the bound: beside the block, on a thread of its own, so that
-/// the state of the machine can be saved while it is still there. One command at a time; a spike that comes while it runs is
-/// counted and not reported to another.
+/// Runs the command of --on-spike as soon as a fire is later than the bound. The command runs beside the block, started by
+/// a separate thread, so that it can save the state of the machine in time. One command runs at a time; spikes that come
+/// while it runs are counted, but start no other command.
 final class SpikeWatch: Sendable {
     let request: SpikeRequest
     private let descriptor: CInt
@@ -52,10 +52,10 @@ final class SpikeWatch: Sendable {
 
     var bound: SpikeBound { SpikeBound(bound_ns: request.bound_ns, descriptor: descriptor) }
 
-    /// How often the command was run, to its end.
+    /// How many commands have run to their end.
     var commandsRun: Int { runs.withLock { $0 } }
 
-    /// After the last block. Waits for a command that is running.
+    /// Must be called after the last block. Waits for a command that is running.
     func stop() {
         guard descriptor >= 0 else { return }
         var last = Self.theEnd
@@ -64,7 +64,7 @@ final class SpikeWatch: Sendable {
         close(descriptor)
     }
 
-    /// Larger than any number of spikes that is counted in one.
+    /// A value for the end, larger than any number of spikes that one read returns.
     private static let theEnd: UInt64 = 1 << 40
 
     private func watch(_ command: String) {
@@ -72,7 +72,7 @@ final class SpikeWatch: Sendable {
             let spikes = next()
             let isSpike = spikes % Self.theEnd > 0
             if isSpike { run(command) }
-            // What came while the command ran is over.
+            // Spikes that came while the command ran are discarded.
             var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             let hasEnded = spikes >= Self.theEnd || Glibc.poll(&poll, 1, 0) > 0 && next() >= Self.theEnd
             if isSpike { runs.withLock { $0 += 1 } }
@@ -80,7 +80,7 @@ final class SpikeWatch: Sendable {
         }
     }
 
-    /// Waits for spikes, and returns how many there were; `theEnd` is added when there will be no more.
+    /// Waits for spikes, and returns their number; `theEnd` is added when no more will come.
     private func next() -> UInt64 {
         var spikes: UInt64 = 0
         while true {
@@ -109,7 +109,7 @@ final class SpikeWatch: Sendable {
     }
 }
 
-/// What `--on-spike` takes.
+/// Parses the value of `--on-spike`.
 @Sendable
 func parseSpike(_ text: String) throws -> SpikeRequest {
     guard let sign = text.firstIndex(of: "=") else { throw SpikeRequest.usage }

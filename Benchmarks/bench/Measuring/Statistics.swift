@@ -1,4 +1,4 @@
-/// Sum of squared deviations in one pass that loses no digits (Welford, Technometrics 4, 1962).
+/// The sum of squared deviations, computed in one pass without loss of digits (Welford, Technometrics 4, 1962).
 struct SquareSum: Sendable {
     private var count = 0.0
     private var mean = 0.0
@@ -17,7 +17,7 @@ struct SquareSum: Sendable {
     }
 }
 
-/// Slope of the least-squares line through the points; nil if they do not make one.
+/// Returns the slope of the least-squares line through the points; nil if they determine no line.
 func slope(of points: [(x: Double, y: Double)]) -> Double? {
     guard points.count > 1 else { return nil }
     let count = Double(points.count)
@@ -25,7 +25,7 @@ func slope(of points: [(x: Double, y: Double)]) -> Double? {
         x: points.reduce(0) { $0 + $1.x / count },
         y: points.reduce(0) { $0 + $1.y / count }
     )
-    // Around the middle: instants are large numbers, and their squares would eat the digits that matter.
+    // Relative to the middle: instants are large numbers, whose squares would lose the digits that matter.
     let covariance = points.reduce(0) { $0 + ($1.x - middle.x) * ($1.y - middle.y) }
     let variance = points.reduce(0) { $0 + ($1.x - middle.x) * ($1.x - middle.x) }
     return variance > 0 ? covariance / variance : nil

@@ -1,20 +1,21 @@
 import Glibc
 
-/// Something that fires at given instants, to be measured.
+/// A timer that is measured: something that fires at given instants.
 struct Subject: Sendable {
-    /// Stable: scripts use it.
+    /// Stable, because scripts use it.
     let id: String
-    /// What it is, in one line.
+    /// A description in one line.
     let explanation: String
-    /// Its own time between deadlines, whatever the run's is; such a one is measured only when `--only` names it.
+    /// The subject's own time between deadlines, whatever the run's interval is; such a subject is measured only if
+    /// `--only` names it.
     let interval_ns: Int64?
-    /// Fills a block, on the calling thread, which is a fresh one. Calls `begin()` when all is set up but the first
-    /// deadline. Throws if it cannot run here.
+    /// Fills a block, on the calling thread, which is a fresh one. Calls `begin()` when everything but the first deadline
+    /// is set up. Throws if the subject cannot run here.
     let measure: @Sendable (BlockRecorder) throws -> Void
-    /// Whether it is measured where nobody chose: a default run has a minute, and one screen.
+    /// Whether it is measured without an explicit choice: a default run has a minute, and one screen.
     let isDefault: Bool
-    /// Whether its deadlines are on our clock. What is armed on the wall clock fires early when that is slowed down, and the
-    /// scheduler's own periods are on the scheduler's clock: neither closes the gate.
+    /// Whether its deadlines are on our clock. A timer on the wall clock fires early when that clock is slowed down, and
+    /// the scheduler's own periods are on the scheduler's clock: neither closes the gate.
     let isOnOurClock: Bool
 
     init(
@@ -38,19 +39,19 @@ struct Subject: Sendable {
         kernel + kernelWaits + kernelTimers + libevent + foundation + dispatch + swiftConcurrency
         + asyncAlgorithms + nio + children + hrtimer + executors
 
-    /// What all others are held against, and what is measured twice for the noise floor.
+    /// The subject with which all others are compared, and which is measured twice for the noise floor.
     static let referenceID = "kernel.clock-nanosleep-abs"
 
-    /// How a subject comes to its deadline, which decides how far two measurements of it may differ.
+    /// The way in which a subject reaches its deadline. It decides how far two measurements of the subject may differ.
     enum Kind: String, Sendable, CaseIterable, Decodable {
-        /// By being woken.
+        /// The thread is woken.
         case sleeping
-        /// By reading the clock at the end.
+        /// The thread reads the clock at the end.
         case spinning
-        /// By being woken, and then handing the call to another thread.
+        /// A thread is woken, and passes the call to another thread.
         case submitting
 
-        /// What is measured twice for it.
+        /// The id of the subject of this kind that is measured twice.
         var controlledID: String {
             switch self {
             case .sleeping: Subject.referenceID
@@ -73,13 +74,13 @@ struct Subject: Sendable {
         return submitting.contains(where: id.hasPrefix) ? .submitting : .sleeping
     }
 
-    /// Whether it takes a processor for itself from deadline to deadline.
+    /// Whether it occupies a processor from deadline to deadline.
     var takesAProcessor: Bool { id.hasPrefix("kernel.spin-") && id != "kernel.spin-sleep" }
 
-    /// Whether firing early, or leaving something behind, closes the gate.
+    /// Whether the gate closes if the subject fires early or leaves something behind.
     var isGated: Bool { isOnOurClock && (id.hasPrefix("kernel.") || id.hasPrefix("hrtimer.")) }
 
-    /// Whether the id matches a shell pattern, fnmatch(3).
+    /// Returns whether the id matches a shell pattern, fnmatch(3).
     func matches(_ pattern: String) -> Bool {
         fnmatch(pattern, id, 0) == 0
     }

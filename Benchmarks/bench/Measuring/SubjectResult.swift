@@ -1,30 +1,30 @@
 import CBench
 import HRTimerCore
 
-/// What all blocks of one subject gave. Filled between blocks, on the thread that runs the session.
+/// The results of all blocks of one subject. Filled between blocks, on the thread that runs the session.
 final class SubjectResult {
     let subject: Subject
     let interval_ns: Int64
-    /// Three digits, one more than an engine keeps.
+    /// Has three digits, one more than an engine keeps.
     let lateness = LatencyHistogram(significantDigits: 3)
-    /// The same with each deadline that had no fire of its own, held against the fire that it was left to. Subjects that
-    /// leave deadlines out are no better here for it (coordinated omission).
+    /// Like `lateness`, with each deadline that had no fire of its own, measured to the fire that stood for it. Subjects
+    /// gain nothing here by skipping deadlines (coordinated omission).
     let intended = LatencyHistogram(significantDigits: 3)
     private(set) var worst = WorstFires()
     private(set) var missed = 0
-    /// Fires later than the bound of --on-spike.
+    /// The number of fires later than the bound of --on-spike.
     var spikes = 0
     private(set) var usage = Usage()
     private(set) var blocks: [BlockResult] = []
-    /// Why there are no fires, or none any more.
+    /// The reason why there are no fires, or no more fires.
     var skippedBecause: String?
-    /// The machine lacks what it takes, which does not close the gate.
+    /// Whether the machine lacks what the subject needs, which does not close the gate.
     var isExcused = false
-    /// Of a run with --why.
+    /// The tail of the distribution, in a run with --why.
     var tail: WhyTail?
     private var squares = SquareSum()
 
-    /// Fires at the beginning of each block that are not among them.
+    /// The number of fires at the beginning of each block that are left out.
     let settling: Int
 
     init(_ subject: Subject, interval_ns: Int64, settling: Int = 0) {
@@ -46,18 +46,18 @@ final class SubjectResult {
         blocks.append(block)
     }
 
-    /// How sure the figures are, from how the blocks differ.
+    /// Returns the confidence ranges of the figures, from the differences between blocks.
     func confidence(seed: UInt64) -> Confidence? {
         Confidence(blocks: blocks.map(\.latenesses_ns), costs: blocks.map(\.usage.cpuPerFire_ns), seed: seed)
     }
 
-    /// Of all fires, those that are neither early nor later than 1 µs, 0 to 1.
+    /// The share of fires that are neither early nor later than 1 µs, 0 to 1.
     var exactShare: Double {
         let exact = blocks.reduce(0) { $0 + $1.exact }
         return lateness.count > 0 ? Double(exact) / Double(lateness.count) : 0
     }
 
-    /// What all processors spent, the kernel's interrupts too, beyond what others did: a fire's wake-ups are paid by neighbours.
+    /// The time of all processors per fire, with the kernel's interrupts: neighbours pay for a fire's wake-ups too.
     var machineCPUPerFire_ns: Double? { perMeasuredFire { $0.machineCPU_ns } }
 
     var interruptsPerFire_ns: Double? { perMeasuredFire { $0.interrupt_ns } }
@@ -71,17 +71,17 @@ final class SubjectResult {
         return fires > 0 ? Double(blocks.reduce(0) { $0 + amount($1.disturbance) }) / Double(fires) : nil
     }
 
-    /// How many fires came on each processor.
+    /// The number of fires on each processor.
     var processors: [Int64: Int] {
         blocks.reduce(into: [:]) { sum, block in sum.merge(block.processors, uniquingKeysWith: +) }
     }
 
-    /// Fires that came on another processor than the one before.
+    /// The number of fires that came on another processor than the previous one.
     var migrations: Int { blocks.reduce(0) { $0 + $1.migrations } }
 
     var standardDeviation_ns: Double? { squares.standardDeviation }
 
-    /// How fast the subject runs away from its grid, in millionths; each block weighs as its fires do.
+    /// How fast the subject drifts from its grid, in millionths; each block counts by its number of fires.
     var drift_ppm: Double? {
         let known = blocks.compactMap { block in block.drift_ppm.map { (drift: $0, weight: Double(block.fires)) } }
         let weight = known.reduce(0) { $0 + $1.weight }
@@ -90,7 +90,7 @@ final class SubjectResult {
 }
 
 extension Fire {
-    /// Below zero if the fire came early.
+    /// Negative if the fire came early.
     var lateness_ns: Int64 { woke_ns - deadline_ns }
 }
 
@@ -99,27 +99,27 @@ struct BlockResult: Sendable {
     let round: Int
     let fires: Int
     let early: Int
-    /// In rising order.
+    /// In ascending order.
     let latenesses_ns: [Int64]
-    /// Of the deadlines without a fire of their own: how late the fire was that they were left to.
+    /// For each deadline without a fire of its own: the lateness of the fire that stood for it.
     let missedLatenesses_ns: [Int64]
     var missed: Int { missedLatenesses_ns.count }
     let median_ns: Int64?
-    /// Nil where fewer than ten fires lie beyond them.
+    /// Nil if fewer than ten fires lie beyond them.
     let p90_ns: Int64?
     let p99_ns: Int64?
     let max_ns: Int64?
-    /// Neither early nor later than 1 µs.
+    /// The number of fires that are neither early nor later than 1 µs.
     let exact: Int
     let processors: [Int64: Int]
     let migrations: Int
-    /// Of a tuned run, threads that were in no real-time class at the end.
+    /// In a tuned run, the number of threads without a real-time class at the end.
     let threadsWithoutRealtime: Int
     let drift_ppm: Double?
     let usage: Usage
     let disturbance: Disturbance
 
-    /// `next_ns` is the deadline that would have come next, if that is known: what the last fire passed is missed too.
+    /// `next_ns` is the deadline that would have come next, if known: deadlines that the last fire skipped are missed too.
     init(
         round: Int,
         fires: [Fire],
@@ -148,12 +148,12 @@ struct BlockResult: Sendable {
         drift_ppm = slope(of: fires.map { (x: Double($0.deadline_ns), y: Double($0.lateness_ns)) }).map { $0 * 1e6 }
     }
 
-    /// The lateness that each deadline between two fires had, when the first of them came at last.
+    /// Returns the lateness of each deadline between two fires, at the time of the first of the two.
     private static func missed(in fires: [Fire], next_ns: Int64?, interval_ns: Int64) -> [Int64] {
         fires.indices.flatMap { index in
             let fire = fires[index]
             let following_ns = index + 1 < fires.count ? fires[index + 1].deadline_ns : next_ns
-            // Rounded: some grids are not in whole ns.
+            // Rounded, because some grids are not in whole ns.
             let steps = ((following_ns ?? fire.deadline_ns) - fire.deadline_ns + interval_ns / 2) / interval_ns
             return steps < 2 ? [] : (1..<steps).map { fire.lateness_ns - $0 * interval_ns }
         }

@@ -2,17 +2,18 @@ import CBench
 import CHRTimer
 import Glibc
 
-/// What a run asks of the machine beyond an ordinary process. It changes no library's own settings.
+/// The settings that a run requests from the machine beyond those of an ordinary process. They change no library's own
+/// settings.
 struct Tuning: Sendable {
-    /// Timer slack 1 ns for measuring threads, SCHED_FIFO for all threads, and locked memory.
+    /// Whether measuring threads have timer slack 1 ns, all threads SCHED_FIFO, and memory is locked.
     var isTuned = false
-    /// Processors for the process, a bit each; nil for any.
+    /// The processors for the process, one bit each; nil for any.
     var cpus: UInt64?
-    /// Bound of the processors' wake latency, pm_qos. An option of its own: with 0 many guests poll instead of idling, at the
-    /// host's cost and not at the process's.
+    /// The bound of the processors' wake latency, pm_qos. A separate option: with 0 many guests poll instead of idling, at
+    /// the expense of the host, not of the process.
     var wakeLatency_us: Int32?
 
-    /// A setting, and the errno that it was refused with; 0 if it was granted.
+    /// A setting, and the errno of its refusal; 0 if it was granted.
     struct Grant: Sendable, Equatable {
         let name: String
         let error: Int32
@@ -22,8 +23,8 @@ struct Tuning: Sendable {
         }
     }
 
-    /// Changes the calling thread, which is a fresh one that ends with its block, and all others that the process has: a subject
-    /// whose handlers come on a pool has that pool's threads in the same class.
+    /// Changes the calling thread, which is a fresh one that ends with its block, and all other threads of the process: the
+    /// threads of a pool that calls a subject's handlers then have the same class.
     @discardableResult
     func apply() -> [Grant] {
         var settingResults: [Grant] = []
@@ -40,7 +41,7 @@ struct Tuning: Sendable {
 /// The settings of the whole process, for as long as this object lives.
 final class TunedProcess {
     let tuning: Tuning
-    /// What was granted and refused, of threads too.
+    /// The settings that were granted and refused, including those of threads.
     private(set) var settingResults: [Tuning.Grant] = []
     private var latencyDescriptor: CInt = -1
     private var hasLockedMemory = false

@@ -1,17 +1,17 @@
-/// What a number of fires cost the process.
+/// The cost of a number of fires to the process.
 struct Usage: Sendable {
     var fires = 0
-    /// Of all threads: what Dispatch and the concurrency runtime do for a timer, they do on threads of their own.
+    /// The time of all threads: Dispatch and the concurrency runtime work for a timer on threads of their own.
     var processCPU_ns: Int64 = 0
-    /// The same in two parts, shared out by the kernel's ticks.
+    /// The same time in two parts, which the kernel divides by its ticks.
     var userCPU_ns: Int64 = 0
     var systemCPU_ns: Int64 = 0
-    /// Of the thread that fires; nil if the last fire came on another than the first.
+    /// The time of the thread that fires; nil if the last fire came on another thread than the first.
     var threadCPU_ns: Int64?
     var voluntarySwitches = 0
     var involuntarySwitches = 0
     var pageFaults = 0
-    /// Of all threads; nil where the kernel does not give them.
+    /// The values of all threads; nil where the kernel does not report them.
     var instructions: Int64?
     var cycles: Int64?
     var cacheMisses: Int64?
@@ -32,14 +32,14 @@ struct Usage: Sendable {
         )
     }
 
-    /// Known only if both are; what has no fires adds nothing.
+    /// Returns a sum only if both values are known; a usage without fires adds nothing.
     private func sum(_ right: Usage, _ part: KeyPath<Usage, Int64?>) -> Int64? {
         if fires == 0 { return right[keyPath: part] }
         guard let left = self[keyPath: part], let right = right[keyPath: part] else { return nil }
         return left + right
     }
 
-    /// `amount` for each fire; nil without fires.
+    /// Returns `amount` per fire; nil without fires.
     func perFire(_ amount: some BinaryInteger) -> Double? {
         fires > 0 ? Double(amount) / Double(fires) : nil
     }
@@ -47,6 +47,6 @@ struct Usage: Sendable {
     var cpuPerFire_ns: Double? { perFire(processCPU_ns) }
     var threadCPUPerFire_ns: Double? { threadCPU_ns.flatMap { perFire($0) } }
     var switchesPerFire: Double? { perFire(voluntarySwitches + involuntarySwitches) }
-    /// A thread that gave up the processor of its own will was woken again: these are the wake-ups.
+    /// The number of wake-ups per fire: a thread that gave up its processor voluntarily was woken again.
     var wakeupsPerFire: Double? { perFire(voluntarySwitches) }
 }

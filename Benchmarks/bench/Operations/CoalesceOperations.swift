@@ -1,10 +1,10 @@
 import HRTimer
 
-/// What tolerance is for: fewer wake-ups, and less processor time. On the real clock, in real time.
+/// The effect of tolerance: fewer wake-ups, and less processor time. Measured on the real clock.
 enum CoalesceOperations {
     private static let watched_ns: Int64 = 1_000_000_000
 
-    /// `ownTimers` is what was asked for on the command line.
+    /// Returns all comparisons. `ownTimers` is the number of timers from the command line.
     static func comparisons(ownTimers: Int?) -> [OperationComparison] {
         [
             wakeups("wakeups-100hz", every: 10_000_000, timers: ownTimers ?? 1000),
@@ -51,7 +51,8 @@ enum CoalesceOperations {
         )
     }
 
-    /// The set repeats itself at every interval: any ten of them have the rate of all.
+    /// Returns the fewest wake-ups per second. The timers repeat at every interval, so that any ten intervals have the rate
+    /// of all.
     private static func greedyPerSecond(_ plan: CrowdPlan, _ seed: UInt64) -> Double {
         let length_ns = 10 * plan.interval_ns
         let timers = plan.timers(from: 0, seed: seed)

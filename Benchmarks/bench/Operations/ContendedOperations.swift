@@ -2,7 +2,7 @@ import CBench
 import Glibc
 import HRTimer
 
-/// Several threads that cancel, arm and move timers of one queue all the time.
+/// Several threads that constantly cancel, arm and move timers of one queue.
 struct ContendedOperations: Sendable {
     static let defaultThreads = 4
     private let threads: Int
@@ -24,7 +24,7 @@ struct ContendedOperations: Sendable {
                     OperationRival("heap.binary-locked") { seed in
                         try onHeap(timers, seed: seed) { heap, timer, deadline_ns in heap.replace(timer, deadline_ns) }
                     },
-                    // As often asked as the engine.
+                    // Two calls per operation, like the engine.
                     OperationRival("heap.binary-locked-twice") { seed in
                         try onHeap(timers, seed: seed) { heap, timer, deadline_ns in
                             heap.cancel(timer)
@@ -83,7 +83,7 @@ struct ContendedOperations: Sendable {
         )
     }
 
-    /// Each thread has timers of its own, so that only the queue is shared.
+    /// Returns each thread's number of timers. Threads have their own timers, so that they share only the queue.
     private func share(_ timers: Int) -> Int { max(1, timers / threads) }
 
     private func replaceOnEngine(_ timers: Int, seed: UInt64) throws -> OperationSample {
@@ -143,7 +143,7 @@ struct ContendedOperations: Sendable {
         }
     }
 
-    /// Counts also how often the engine's thread was woken, those of arming at first, which are few, included.
+    /// Counts also how often the engine's thread was woken. The few wakes of the initial arming are included.
     private func onEngine(_ body: (TimerEngine) throws -> OperationSample) throws -> OperationSample {
         try PublicOperations.withEngine { engine in
             var sample = try body(engine)
@@ -170,7 +170,7 @@ struct ContendedOperations: Sendable {
         }
     }
 
-    /// What one thread saw.
+    /// The measurements of one thread.
     private struct Span: Sendable {
         let start_ns: Int64
         let end_ns: Int64
@@ -178,8 +178,8 @@ struct ContendedOperations: Sendable {
         let allocations: UInt64
     }
 
-    /// Times each operation by itself: it is the pauses that are asked for, and a clock reading is short beside a lock that
-    /// others want.
+    /// Times each operation separately, because the longest pause matters; a clock reading is short compared with a
+    /// contended lock.
     private func longestOf(_ operations: Int, _ operation: (_ index: Int) -> Void) -> Span {
         let allocations = cbench_thread_allocations()
         let start_ns = cbench_now_ns()
@@ -221,16 +221,16 @@ struct ContendedOperations: Sendable {
     }
 }
 
-/// A binary heap behind one mutex: kernel_locked_heap.c. Each timer has an object of its own, stored and let go with it, as
-/// the engine's have: a closure over one object is that object and a pointer. To replace a timer takes the lock once, to
-/// cancel it and add another takes it twice, as often as the engine is asked.
+/// A binary heap behind one mutex: kernel_locked_heap.c. Each timer has its own object, stored and released with it, like
+/// the engine's timers: a closure over one object is that object and a pointer. Replacing a timer takes the lock once;
+/// cancelling it and adding another takes it twice, like the two calls to the engine.
 ///
-/// Unchecked, because every access to what is behind the pointer holds the heap's own mutex.
+/// Unchecked, because every access to the heap behind the pointer holds the heap's own mutex, except in `deinit`.
 private final class LockedHeap: @unchecked Sendable {
     private let handle: OpaquePointer
     private let timers: Int
 
-    /// All of them must be added.
+    /// Every timer must be added.
     init(timers: Int) throws {
         guard let handle = cbench_locked_heap_create(timers) else {
             throw BenchError(String(cString: strerror(ENOMEM)))
@@ -256,7 +256,7 @@ private final class LockedHeap: @unchecked Sendable {
     }
 
     func cancel(_ timer: Int) {
-        // Let go without the lock.
+        // Released without the lock.
         Unmanaged<PublicOperations.Payload>.fromOpaque(cbench_locked_heap_cancel(handle, timer)).release()
     }
 
@@ -266,7 +266,7 @@ private final class LockedHeap: @unchecked Sendable {
 
     func replace(_ timer: Int, _ deadline_ns: Int64) {
         let new = Unmanaged.passRetained(PublicOperations.Payload()).toOpaque()
-        // Let go without the lock.
+        // Released without the lock.
         Unmanaged<PublicOperations.Payload>.fromOpaque(cbench_locked_heap_replace(handle, timer, deadline_ns, new))
             .release()
     }

@@ -2,8 +2,8 @@ import CBench
 import CHRTimer
 import Glibc
 
-/// What fires on a thread of its own: from the instant at which all are due to the last handler. What fires on the
-/// caller's run loop is in LoopOperations.swift.
+/// Timers that fire on a separate thread: the time from the instant at which all are due to the last handler. Timers that
+/// fire on the caller's run loop are in LoopOperations.swift.
 enum FireOperations {
     static func comparison(timers: Int) -> OperationComparison {
         OperationComparison(
@@ -25,7 +25,7 @@ enum FireOperations {
         )
     }
 
-    /// Those that `bench crowd` has besides, each as it is there.
+    /// Returns further rivals of `bench crowd`, implemented as they are there.
     private static func rated(_ timers: Int) -> [OperationRival] {
         let ids = [
             "hrtimer.source.dispatch-queue.normal", "hrtimer.clock-sleep.normal", "hrtimer.executor-sleep.normal",
@@ -56,7 +56,7 @@ enum FireOperations {
             return OperationSample(
                 nsPerOp: Double(cbench_tally_latest_ns(fleet.tally)) / Double(timers),
                 cpuPerOp_ns: Double(cbench_usage_now().process_cpu_ns - before.process_cpu_ns) / Double(timers),
-                // libevent counts from its own reading of the clock, in whole microseconds: not its fault.
+                // libevent counts from its own reading of the clock, in whole microseconds: early fires are not its fault.
                 early: rival.id.hasPrefix("libevent.") ? 0 : cbench_tally_early(fleet.tally)
             )
         }
@@ -67,7 +67,8 @@ enum FireOperations {
     static let explanation =
         "so many one-shot timers are due, each with a handler that counts; until all have been called"
 
-    /// With more time to arm them in, if they were due before all were armed: the machine has other things to do.
+    /// Measures one crowd. If the timers were due before all were armed, because the machine is busy, tries again with more
+    /// time.
     static func fireAll(
         _ timers: Int,
         _ make: (CrowdCount) throws -> some Crowd
@@ -76,7 +77,7 @@ enum FireOperations {
             let count = CrowdCount(goal: timers)
             let crowd = try make(count)
             defer { crowd.clear() }
-            // Also for what arms on another thread.
+            // The time also covers timers that another thread arms.
             let due_ns = cbench_now_ns() + patience * (20_000_000 + Int64(timers) * 20_000)
             try armPending(timers) { _ in crowd.add(CrowdTimer(first_ns: due_ns)) }
             if let sample = try fire(timers, count, due_ns) { return sample }
@@ -84,7 +85,7 @@ enum FireOperations {
         throw BenchError("to arm them took longer than there was time for")
     }
 
-    /// Nil if it is too late.
+    /// Returns nil if the timers are due already.
     private static func fire(_ timers: Int, _ count: CrowdCount, _ due_ns: Int64) throws -> OperationSample? {
         cbench_sleep_until(due_ns - 2_000_000)
         let canCountLocks = cbench_count_locks(true)
@@ -94,13 +95,13 @@ enum FireOperations {
         guard let (first, last) = count.waitForGoal() else {
             throw BenchError("\(count.soFar.grouped) of \(timers.grouped) timers fired in 10 seconds")
         }
-        // Known where all were called by one thread.
+        // Known if one thread called all handlers.
         let isOneThread = first.usage.thread_id == last.usage.thread_id
         let locks = canCountLocks && isOneThread && timers > 1 ? last.locks - first.locks : 0
         return OperationSample(
             nsPerOp: Double(last.now_ns - due_ns) / Double(timers),
             cpuPerOp_ns: Double(last.usage.process_cpu_ns - before.process_cpu_ns) / Double(timers),
-            // Nobody fires without one: none means that they are not counted in this build.
+            // Every fire takes at least one lock: 0 means that this build does not count them.
             locksPerOp: locks > 0 ? Double(locks) / Double(timers - 1) : nil,
             early: first.now_ns < due_ns ? 1 : 0
         )

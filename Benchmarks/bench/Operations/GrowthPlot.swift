@@ -1,4 +1,5 @@
-/// How operations grow with the number of timers: time up, timers to the right, both logarithmic, a letter for each rival.
+/// A plot of how operations grow with the number of timers: time upwards, timers to the right, both logarithmic, a letter
+/// for each rival.
 enum GrowthPlot {
     struct Series: Equatable {
         let id: String
@@ -12,7 +13,7 @@ enum GrowthPlot {
     private static let height = 16
     private static let columnWidth = 12
 
-    /// A plot for each operation that was measured at three sizes or more.
+    /// Returns a plot for each operation that was measured at three sizes or more.
     static func lines(_ session: OperationSession) -> [String] {
         var operations: [String] = []
         for comparison in session.comparisons where !operations.contains(comparison.comparison.operation) {
@@ -48,7 +49,7 @@ enum GrowthPlot {
             for point in one.points where point.ns > 0 {
                 let row = height - 1 - Int(((logarithm(point.ns) - low) / (high - low) * Double(height - 1)).rounded())
                 let start = (sizes.firstIndex(of: point.timers) ?? 0) * columnWidth + 2
-                // Beside each other where they meet.
+                // Letters that meet are placed beside each other.
                 let place = (start..<start + columnWidth - 2).first { rows[row][$0] == " " } ?? start
                 rows[row][place] = letter(index)
             }
@@ -68,7 +69,8 @@ enum GrowthPlot {
         Character(UnicodeScalar(UInt8(97 + index % 26)))
     }
 
-    /// Binary, linear between powers of two: close enough for a plot, and without libm.
+    /// Returns the binary logarithm, interpolated linearly between powers of two: close enough for a plot, and without
+    /// libm.
     private static func logarithm(_ value: Double) -> Double { Double(value.exponent) + value.significand - 1 }
 
     private static func exponential(_ value: Double) -> Double {

@@ -23,7 +23,7 @@ extension PublicOperations {
         }
     }
 
-    /// By token: what the engine keeps of the timer is found through that alone.
+    /// Reschedules by token: the engine finds the timer through the token alone.
     @Sendable
     static func reArmEngine(_ timers: Int) -> OperationRival {
         rival("hrtimer.engine") { deadlines in
@@ -55,7 +55,7 @@ extension PublicOperations {
         }
     }
 
-    /// One-shot closures need no source.
+    /// Creates and cancels one-shot closures, which need no source.
     @Sendable
     static func churnEngine(_ timers: Int) -> OperationRival {
         rival("hrtimer.engine") { deadlines in
@@ -104,7 +104,7 @@ extension PublicOperations {
         }
     }
 
-    /// What a tolerance costs the thread that arms.
+    /// Compares what a tolerance costs the thread that arms.
     static func toleranceComparison(timers: Int) -> OperationComparison {
         OperationComparison(
             operation: "arm-cancel-tolerance",

@@ -1,14 +1,14 @@
 import CBench
 import Foundation
 
-/// Instructions of an operation of the queues, as valgrind's callgrind counts them: the same in every run. Two runs that differ
-/// in the number of operations alone differ by theirs; what the program does besides drops out.
+/// The instructions of a queue's operation, counted by valgrind's callgrind: the same in every run. Two runs that differ
+/// only in the number of operations differ by the cost of these operations; everything else in the program cancels out.
 struct InstructionCounts: ~Copyable {
     private let valgrind: String
-    /// A copy of this program without what debuggers read: valgrind 3.19 gives up on DWARF 5 as Swift writes it.
+    /// A copy of this program without debug information: valgrind 3.19 fails on Swift's DWARF 5.
     private let program: URL
 
-    /// Throws where valgrind or strip (binutils) is not installed. The copy, some megabytes, lives as long as this value.
+    /// Throws if valgrind or strip (binutils) is not installed. The copy, some megabytes, lives as long as this value.
     init() throws {
         guard let valgrind = Self.path(of: "valgrind"), let strip = Self.path(of: "strip") else {
             throw BenchError("--instructions takes valgrind and strip (binutils), and not both are installed")
@@ -27,7 +27,7 @@ struct InstructionCounts: ~Copyable {
         return path.split(separator: ":").map { "\($0)/\(tool)" }.first { access($0, X_OK) == 0 }
     }
 
-    /// Workloads that have a number of operations of their own.
+    /// Workloads that do not determine the number of operations themselves.
     static let workloads: [String: cbench_ops_workload] = [
         "arm-cancel": CBENCH_OPS_ARM_CANCEL,
         "arm-cancel-equal": CBENCH_OPS_ARM_CANCEL_EQUAL,
@@ -39,7 +39,7 @@ struct InstructionCounts: ~Copyable {
 
     private static let operations: UInt64 = 20_000
 
-    /// Counts for all results of a comparison that can be counted, at small sizes.
+    /// Counts all results of a comparison that can be counted, at small sizes.
     func count(_ comparison: ComparisonResult) throws {
         let shown = comparison.comparison
         guard Self.workloads[shown.operation] != nil, shown.timers <= 10_000 else { return }
@@ -50,7 +50,7 @@ struct InstructionCounts: ~Copyable {
         }
     }
 
-    /// Of a whole child, with so many operations.
+    /// Returns the instructions of a whole child process that runs so many operations.
     func total(_ operation: String, _ id: String, _ timers: Int, _ operations: UInt64) throws -> Int {
         let output = try outputOfChild([
             valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null", program.path, "ops-block", operation, id,
@@ -63,7 +63,7 @@ struct InstructionCounts: ~Copyable {
         return total
     }
 
-    /// From callgrind's "==123== Collected : 456".
+    /// Parses callgrind's line "==123== Collected : 456".
     static func collected(_ text: String) -> Int? {
         for line in text.split(separator: "\n") where line.contains("Collected :") {
             return line.split(separator: " ").last.flatMap { Int($0) }
@@ -71,13 +71,14 @@ struct InstructionCounts: ~Copyable {
         return nil
     }
 
-    /// The queue of that id: packages have operations of the same names, whose threads valgrind would count too.
+    /// Returns the queue of that id, nil for packages: they have operations of the same names, but valgrind would count
+    /// their threads too.
     private static func rival(_ id: String) -> cbench_ops_rival? {
         let rivals = (0..<CBENCH_OPS_RIVALS.rawValue).map { cbench_ops_rival(rawValue: $0) }
         return rivals.first { String(cString: cbench_ops_rival_id($0)) == id }
     }
 
-    /// What the child does.
+    /// The work of the child process.
     static func operate(_ operation: String, _ id: String, timers: Int, operations: UInt64) throws {
         guard let workload = workloads[operation] else { throw BenchError("no operation \(operation) to count") }
         guard let rival = rival(id) else { throw BenchError("no queue \(id)") }

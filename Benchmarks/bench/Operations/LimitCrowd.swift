@@ -4,11 +4,11 @@ import Foundation
 import HRTimerCore
 import Synchronization
 
-/// What no engine can do without for handlers that run with no lock held, each given the time: for every fire two locks, one
-/// reading of the clock before and one after, and the call of a closure. No queue, no records, nothing to free.
+/// The least work of any engine whose handlers run without a lock held and receive the time: for every fire two locks, one
+/// clock reading before and one after, and the call of a closure. No queue, no records, nothing to free.
 ///
-/// `asksUnlocked` is the rival of asking a timer's owner for its call within these two critical sections: an owner that is asked
-/// with no lock held takes the lock by itself, once before the call and once after it.
+/// With `asksUnlocked`, the rival of asking a timer's owner within these two critical sections: an owner that is asked with no
+/// lock held takes the lock itself, once before the call and once after it.
 final class LimitCrowd: Crowd, Sendable {
     let count: CrowdCount
     private let asksUnlocked: Bool
@@ -33,7 +33,7 @@ final class LimitCrowd: Crowd, Sendable {
     }
 
     private func fire() {
-        // All were added before they were due, or the sample does not count.
+        // All timers were added before they were due; otherwise the sample is discarded.
         let handlers = handlers.withLock { $0 }
         let state = Locked(Int64(0))
         var now_ns = cbench_now_ns()

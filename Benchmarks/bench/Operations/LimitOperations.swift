@@ -1,9 +1,9 @@
 import CHRTimer
 
-/// What no timer with a handle of its own, and a lock, can do without.
+/// The least work of any timer that has a handle and a lock.
 extension PublicOperations {
-    /// A source's two objects, as large as they are, the closure and what it holds; and the lock once for each of handler,
-    /// schedule, activate and cancel.
+    /// Creates and releases two objects as large as a source's, the closure and its payload, and takes the lock once for
+    /// each of handler, schedule, activate and cancel.
     @Sendable
     static func churnLimit(_ timers: Int) -> OperationRival {
         rival("limit.objects-and-locks") { deadlines in
@@ -23,8 +23,8 @@ extension PublicOperations {
         }
     }
 
-    /// A lock, and one access each to a token, to a node of the queue, which says whether the token is stale, and to a
-    /// record, all of random timers and as large as ours.
+    /// Takes a lock, and accesses one token, one node of the queue, which says whether the token is stale, and one record,
+    /// each of a random timer and as large as ours.
     @Sendable
     static func reArmLimit(_ timers: Int) -> OperationRival {
         rival("limit.token-node-record") { deadlines in
@@ -52,11 +52,11 @@ extension PublicOperations {
         }
     }
 
-    // Not inlined: what does not leave a function the compiler allocates on its stack.
+    // Not inlined: the compiler would allocate an object on the stack if it did not leave the function.
     @inline(never)
     private static func makeHandle() -> LimitHandle { LimitHandle() }
 
-    /// What the sources that are compared are given, too.
+    /// The handler that the compared sources also have.
     @inline(never)
     static func makeHandler() -> @Sendable () -> Void {
         let payload = Payload()
@@ -71,7 +71,7 @@ extension PublicOperations {
     }
 }
 
-/// As many of the same element, written once so that the memory is there.
+/// An array of `count` equal elements, initialized so that its pages are mapped.
 private struct LimitMemory<Element> {
     let first: UnsafeMutablePointer<Element>
 
@@ -89,6 +89,6 @@ private final class LimitHandle {
 
 private final class LimitCore {
     var handler: (@Sendable () -> Void)?
-    /// With the handler and the runtime's two words as many bytes as a source's core.
+    /// Together with the handler and the runtime's two words as large as a source's core.
     var state = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 }

@@ -3,8 +3,7 @@ import CHRTimer
 import Foundation
 import HRTimer
 
-/// Whole crowds of loop timers, from the first to the last: what one costs among so many. Where it grows with the crowd, a
-/// loop searches.
+/// Whole crowds of loop timers: the cost of one timer among so many. If the cost grows with the crowd, the loop searches.
 extension PublicOperations {
     static func loopComparisons(timers: Int) -> [OperationComparison] {
         [
@@ -66,7 +65,7 @@ extension PublicOperations {
     ) throws -> OperationSample {
         defer { crowd.clear() }
         try armPending(timers) { _ in crowd.add(CrowdTimer(first_ns: deadlines.any())) }
-        // They were added in random order.
+        // In random order, because the timers were added in random order of deadlines.
         return try measureAll(timers) { crowd.invalidate($0) }
     }
 
@@ -100,7 +99,7 @@ extension PublicOperations {
         try measure(timers) { try armPending(timers) { operation($0) } }
     }
 
-    /// Time and processor time of the whole, for each of so many operations.
+    /// Returns time and processor time of the whole, divided by the number of operations.
     private static func measure(_ operations: Int, _ all: () throws -> Void) throws -> OperationSample {
         let allocations = cbench_thread_allocations()
         let before = cbench_usage_now()
@@ -116,9 +115,9 @@ extension PublicOperations {
     }
 }
 
-/// The timers of one run loop, on the thread that made it.
+/// The timers of one run loop, on the thread that created it.
 private protocol LoopedCrowd: Crowd {
-    /// In order of adding.
+    /// The index counts timers in the order in which they were added.
     func invalidate(_ index: Int)
     /// Runs the loop once.
     func pass()
@@ -161,7 +160,7 @@ private final class FoundationCrowd: LoopedCrowd {
     func invalidate(_ index: Int) { timers[index].invalidate() }
     func pass() { _ = RunLoop.current.run(mode: .default, before: .now) }
 
-    /// The earliest first: a run loop searches for the timer from there.
+    /// Invalidates the earliest timer first, because a run loop searches for the timer from there.
     func clear() {
         for timer in timers.sorted(by: { $0.fireDate < $1.fireDate }) { timer.invalidate() }
     }

@@ -5,7 +5,7 @@ import Foundation
 import HRTimer
 import Synchronization
 
-/// What another thread's post onto the main queue takes until the main thread, which slept in its loop, runs it.
+/// The time from another thread's post to the main queue until the main thread, which sleeps in its loop, runs the block.
 enum MainQueueOperations {
     static let comparison = OperationComparison(
         operation: "main-queue-post",
@@ -24,7 +24,7 @@ enum MainQueueOperations {
         ]
     )
 
-    /// What the thread that posts and the main thread have in common.
+    /// The state that the posting thread and the main thread share.
     private final class Round: Sendable {
         let latencies_ns = Mutex([Double]())
         let isOver = Atomic(false)
@@ -35,7 +35,7 @@ enum MainQueueOperations {
         let round = Round()
         Thread.detachNewThread {
             for _ in 0..<300 {
-                // The loop sleeps by then.
+                // Long enough for the loop to sleep.
                 usleep(300)
                 let done = DispatchSemaphore(value: 0)
                 let posted_ns = cbench_now_ns()

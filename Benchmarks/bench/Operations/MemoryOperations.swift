@@ -1,10 +1,10 @@
 import CBench
 import Foundation
 
-/// What a pending timer takes of the process's memory: resident bytes, in a process of its own, which has nothing to give
-/// back and use again. What the kernel holds for it is not in there.
+/// The memory of a pending timer: resident bytes, measured in a separate process, which has no freed memory to use again.
+/// The kernel's memory for the timer is not included.
 enum MemoryOperations {
-    /// Below that the pools that are filled for the first one are most of it.
+    /// With fewer timers, the pools that the first timer fills would dominate.
     static let fewestTimers = 10_000
 
     static func comparison(timers: Int) -> OperationComparison {
@@ -15,7 +15,7 @@ enum MemoryOperations {
             timers: timers,
             baseID: "hrtimer.engine.normal",
             isPinned: false,
-            // Minutes, for all of them.
+            // Measuring all rivals takes minutes.
             isExtra: true,
             rivals: CrowdRival.all.map { rival in
                 OperationRival(rival.id) { _ in try measureInChild(rival.id, timers) }
@@ -32,7 +32,7 @@ enum MemoryOperations {
         return OperationSample(nsPerOp: nil, bytesPerTimer: bytes)
     }
 
-    /// Arms them, an hour ahead, in this process.
+    /// Arms the timers in this process, an hour ahead.
     static func bytesPerTimer(of rival: CrowdRival, timers: Int) throws -> Double {
         let crowd = try rival.make()
         let fleet = try Fleet(
@@ -40,14 +40,14 @@ enum MemoryOperations {
         )
         let before_bytes = SoakSession.resident_bytes
         try crowd.arm(fleet)
-        // Tasks go to sleep on threads of their own.
+        // Tasks go to sleep on other threads.
         crowd.run(until: cbench_now_ns() + 200_000_000)
         let after_bytes = SoakSession.resident_bytes
         return withExtendedLifetime((crowd, fleet)) { Double(max(0, after_bytes - before_bytes)) / Double(timers) }
     }
 }
 
-/// Runs a program to its end. What it says on standard error is part of the text.
+/// Runs a program to its end. The text includes its standard error.
 func outputOfChild(_ arguments: [String]) throws -> (status: Int32, text: String) {
     let child = Process()
     child.executableURL = URL(fileURLWithPath: arguments[0])

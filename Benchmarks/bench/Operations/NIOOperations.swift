@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 
 extension PublicOperations {
-    /// On the loop's own thread, which spares NIO the wake-up of another.
+    /// Runs on the loop's own thread, so that NIO need not wake another thread.
     @Sendable
     static func reArmNIO(_ timers: Int) -> OperationRival {
         rival("nio.schedule-callback") { deadlines in
@@ -30,7 +30,7 @@ extension PublicOperations {
         }
     }
 
-    /// NIO's timer without a closure: the handler is an object, as large as what other rivals' closures hold.
+    /// NIO's timer without a closure: the handler is an object, as large as the payload of other rivals' closures.
     private final class Handler: NIOScheduledCallbackHandler, Sendable {
         func handleScheduledCallback(eventLoop: some EventLoop) {}
     }
@@ -40,7 +40,7 @@ extension PublicOperations {
         try loop.scheduleCallback(at: .uptimeNanoseconds(UInt64(deadline_ns)), handler: Handler())
     }
 
-    /// Shutting the loop down lets go what is still scheduled, which cancelling one by one would take minutes for.
+    /// Shutting the loop down releases the pending timers; cancelling them one by one would take minutes.
     private static func onEventLoop(
         _ deadlines: Deadlines,
         _ body: @escaping @Sendable (any EventLoop, inout Deadlines) throws -> OperationSample

@@ -3,14 +3,15 @@ import CBench
 /// Runs operations one after the other on the calling thread, and times all of them together: a clock reading for each
 /// would cost as much as the operation.
 struct OperationLoop {
-    /// Enough for three digits; those that take longer are cut off by the time.
+    /// Enough for three digits; slower operations are limited by time.
     var operations = 100_000
     var limit_ns: Int64 = 150_000_000
 
     private static let batch = 64
 
-    /// A tenth of them before, to warm caches and pools up. `operation` gets how many came before it. `settle` returns
-    /// when what they handed to other threads is done, which counts too: calls that only leave a note are cheap.
+    /// Runs a tenth of the operations first, to warm up caches and pools. `operation` gets the number of operations before
+    /// it. `settle` returns when other threads have finished the work that the operations passed to them. This time counts
+    /// too; otherwise calls that only leave a note would look cheap.
     func measure(settle: () -> Void = {}, _ operation: (_ index: Int) -> Void) -> OperationSample {
         let warm = run(from: 0, atMost: operations / 10, within_ns: limit_ns / 10, operation)
         settle()
@@ -42,8 +43,8 @@ struct OperationLoop {
     }
 }
 
-/// Arms the timers that are pending meanwhile, by `arm`. Throws once it is plain that all of them would take longer
-/// than a run may: what has been armed so far took more than its share, and the rest will not be faster.
+/// Arms the pending timers by `arm`. Throws as soon as all of them would clearly take longer than a run may: the timers so
+/// far took more than their share of the time, and the rest will not be faster.
 func armPending(_ timers: Int, within limit: Duration = .seconds(10), _ arm: (_ index: Int) -> Void) throws {
     let start = ContinuousClock.now
     for index in 0..<timers {

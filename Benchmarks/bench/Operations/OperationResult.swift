@@ -1,9 +1,9 @@
-/// What all rounds of one rival gave. Filled between rounds, on the thread that runs the session.
+/// The results of all rounds of one rival. Filled between rounds, on the thread that runs the session.
 final class OperationResult {
     let id: String
     /// By round.
     private(set) var samples: [Int: OperationSample] = [:]
-    /// Why there are no samples, or none any more.
+    /// The reason why there are no samples, or no more samples.
     var skippedBecause: String?
 
     init(id: String) {
@@ -19,7 +19,7 @@ final class OperationResult {
     var bytesPerTimer: Double? { median(samples.values.compactMap(\.bytesPerTimer)) }
     var bytesLeftPerTimer: Double? { median(samples.values.compactMap(\.bytesLeftPerTimer)) }
     var pollP999_ns: Double? { median(samples.values.compactMap(\.pollP999_ns).map { Double($0) }) }
-    /// Counted once, apart from the rounds.
+    /// Counted once, separately from the rounds.
     var instructionsPerOp: Double?
     var wakesPerOp: Double? { median(samples.values.compactMap(\.wakesPerOp)) }
     var allocationsPerOp: Double? { median(samples.values.compactMap(\.allocationsPerOp)) }
@@ -30,8 +30,8 @@ final class OperationResult {
     var early: UInt64 { samples.values.reduce(0) { $0 + $1.early } }
     var inversions: UInt64 { samples.values.reduce(0) { $0 + $1.inversions } }
 
-    /// How many times as long as `base`: the median of the ratios within each round. A machine that is slower for a
-    /// while is so for both, and drops out, which it does not in a ratio of medians.
+    /// Returns how many times as long as `base` it takes: the median of the ratios within each round. A temporary slowdown
+    /// of the machine affects both and cancels out, which it would not in a ratio of medians.
     func ratio(to base: OperationResult) -> Double? {
         median(
             samples.compactMap { round, sample in

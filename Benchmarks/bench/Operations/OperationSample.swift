@@ -1,33 +1,35 @@
 import CBench
 
-/// What one round of one rival gave.
+/// The result of one round of one rival.
 struct OperationSample: Sendable, Equatable {
-    /// Nil where time says nothing: what comes at its deadline takes as long as there is time.
+    /// Nil if time means nothing: timers that fire at their deadlines take as long as the deadlines say.
     var nsPerOp: Double?
-    /// Processor time of the whole process: what a call leaves to other threads costs too. Nil where there are none.
+    /// Processor time of the whole process, because work that a call leaves to other threads has a cost too. Nil without
+    /// other threads.
     var cpuPerOp_ns: Double?
-    /// The longest single call that was timed; nil if none was timed by itself.
+    /// The longest call among those timed separately; nil if none was.
     var longestCall_ns: Int64?
-    /// What 999 of 1000 calls that look for due timers did not pass; nil where there are too few.
+    /// An upper bound of 999 of 1000 calls that look for due timers; nil if there are too few calls.
     var pollP999_ns: Int64?
-    /// Nil where it is not known.
+    /// Nil if it is not known.
     var bytesPerTimer: Double?
-    /// What of it is resident still when all timers have gone; nil where it is not known.
+    /// The bytes that are still resident when all timers are gone; nil if that is not known.
     var bytesLeftPerTimer: Double?
-    /// Times the engine's thread was woken, for each operation.
+    /// How often the engine's thread was woken per operation.
     var wakesPerOp: Double?
-    /// Blocks of memory that the thread which operates allocates for each operation; nil where they are not counted.
+    /// The memory blocks that the operating thread allocates per operation; nil if they are not counted.
     var allocationsPerOp: Double?
-    /// Mutexes that the thread which operates locks for each operation; nil where they are not counted.
+    /// The mutexes that the operating thread locks per operation; nil if they are not counted.
     var locksPerOp: Double?
-    /// Times a second that a thread came back from a wait, and the fewest that could serve the same timers.
+    /// How often per second a thread returned from a wait, and the fewest wake-ups that could serve the same timers.
     var wakeupsPerSecond: Double?
     var greedyWakeupsPerSecond: Double?
-    /// Fired before the deadline, or after a later one: a rival that does either has no number worth reading.
+    /// Fires before the deadline, and fires after one with a later deadline. A rival with either has no meaningful result.
     var early: UInt64 = 0
     var inversions: UInt64 = 0
 
-    /// What rivals are compared by: time, or processor time, or wake-ups, the first of them that is known.
+    /// The value by which rivals are compared: the time if it is known, otherwise the wake-ups if the fewest possible are
+    /// known, otherwise the processor time.
     var compared: Double? { nsPerOp ?? (greedyWakeupsPerSecond == nil ? cpuPerOp_ns : wakeupsPerSecond) }
 }
 
@@ -35,7 +37,7 @@ func blocksPerOp(_ allocations: UInt64, _ operations: Int) -> Double? {
     cbench_counts_allocations() ? Double(allocations) / Double(operations) : nil
 }
 
-/// The middle of the values, the mean of the two middle ones if they are even in number; nil without values.
+/// Returns the median of the values, for an even number the mean of the two middle ones; nil without values.
 func median(_ values: [Double]) -> Double? {
     guard !values.isEmpty else { return nil }
     let sorted = values.sorted()

@@ -4,12 +4,12 @@ import Seeded
 
 /// One run of `bench ops`: comparisons one after the other, the rounds of each interleaved.
 ///
-/// All of it happens on the thread that calls `run`, or on threads that have ended when it goes on.
+/// Everything happens on the thread that calls `run`, or on threads that have ended before it continues.
 final class OperationSession {
     let comparisons: [ComparisonResult]
     let rounds: Int
     let seed: UInt64
-    /// The processor that pinned comparisons run on; nil if they run anywhere.
+    /// The processor for pinned comparisons; nil for any.
     let cpu: Int?
     private(set) var wasInterrupted = false
 
@@ -57,7 +57,7 @@ final class OperationSession {
         }
     }
 
-    /// Runs `body` with the calling thread on one processor, and lets it go where it could before.
+    /// Runs `body` with the calling thread on one processor, and restores the thread's affinity afterwards.
     private func pinned<Result>(to cpu: Int?, _ body: () throws -> Result) throws -> Result {
         guard let cpu else { return try body() }
         let before = cbench_affinity()
@@ -67,7 +67,7 @@ final class OperationSession {
     }
 }
 
-/// Not a reason to skip one rival: none could be measured as asked.
+/// Not a reason to skip one rival: no rival could be measured as requested.
 struct CannotPin: Error, CustomStringConvertible {
     let cpu: Int
 

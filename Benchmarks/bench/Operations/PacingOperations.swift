@@ -6,7 +6,7 @@ import Synchronization
 import AsyncAlgorithms
 #endif
 
-/// What operators, retries and jitter cost, beside swift-async-algorithms where that has the same.
+/// The costs of operators, retries and jitter, compared with swift-async-algorithms where that has the same.
 enum PacingOperations {
     static var comparisons: [OperationComparison] { [debounce, throttle, retry, jitter] }
 
@@ -32,7 +32,7 @@ enum PacingOperations {
 
     private static let count = 100_000
 
-    /// An element's share of a whole iteration.
+    /// Measures a whole iteration, and returns the share of one element.
     private static func each(_ count: Int = count, _ iterate: (Elements) async throws -> Void) async rethrows
         -> OperationSample
     {

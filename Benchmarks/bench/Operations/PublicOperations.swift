@@ -1,10 +1,10 @@
 import CBench
 import Seeded
 
-/// Whole packages through their Swift API: locks, threads, closures and all.
+/// Whole packages through their Swift API, with their locks, threads and closures.
 ///
-/// Deadlines are an hour and more away, so that nothing fires meanwhile, and a caller's earlier deadline is as rare as
-/// among timeouts.
+/// Deadlines are an hour and more away, so that nothing fires during the measurement, and a new earliest deadline is as
+/// rare as among timeouts.
 enum PublicOperations {
     static func comparisons(timers: Int) -> [OperationComparison] {
         [
@@ -27,7 +27,7 @@ enum PublicOperations {
         ] + loopComparisons(timers: timers)
     }
 
-    /// What can be had by the million.
+    /// Returns the comparison of rivals that are fast enough with millions of timers.
     static func crowdComparison(timers: Int) -> OperationComparison {
         reArmComparison(timers: timers, [reArmSource, reArmEngine, reArmLimit])
     }
@@ -47,10 +47,10 @@ enum PublicOperations {
         )
     }
 
-    /// What closures hold.
+    /// The object that closures hold.
     final class Payload: Sendable {}
 
-    /// A rival whose rounds each run on a fresh thread, which has run loops of its own.
+    /// Returns a rival whose rounds each run on a fresh thread, which has its own run loops.
     static func rival(
         _ id: String,
         _ body: @escaping @Sendable (inout Deadlines) throws -> OperationSample
@@ -64,8 +64,8 @@ enum PublicOperations {
     }
 }
 
-/// Timers as code has them that keeps each in a stored property: an access to an array of references retains and releases
-/// the object, which costs as much as moving a timer.
+/// Timers as in code that keeps each of them in a stored property. An access to an array of references would retain and
+/// release the object, which costs as much as moving a timer.
 struct Owned<Object: AnyObject> {
     private let objects: [Object]
     private let unretained: [Unmanaged<Object>]
@@ -75,14 +75,14 @@ struct Owned<Object: AnyObject> {
         unretained = objects.map(Unmanaged.passUnretained)
     }
 
-    // Safe, since `objects` keeps them.
+    // Safe, because `objects` keeps them alive.
     @inline(__always)
     func with(_ index: Int, _ body: (Object) -> Void) {
         unretained[index]._withUnsafeGuaranteedRef(body)
     }
 }
 
-/// Deadlines of one round, in ns of `CLOCK_MONOTONIC`; the same for all rivals but for their zero.
+/// The deadlines of one round, in ns of `CLOCK_MONOTONIC`; they differ between rivals only by their zero.
 struct Deadlines {
     private var random: SeededRandom
     private let zero_ns = cbench_now_ns() + 3_600_000_000_000
@@ -91,12 +91,12 @@ struct Deadlines {
         random = SeededRandom(seed: seed)
     }
 
-    /// Within the second hour from now.
+    /// Returns an instant within the second hour from now.
     mutating func any() -> Int64 {
         zero_ns + Int64.random(in: 0..<3_600_000_000_000, using: &random)
     }
 
-    /// After all that `any()` gives, and 10 µs later with every index.
+    /// Returns an instant after all those of `any()`, 10 µs later with every index.
     func later(_ index: Int) -> Int64 {
         zero_ns + 3_600_000_000_000 + Int64(index) * 10_000
     }

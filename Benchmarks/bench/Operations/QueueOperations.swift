@@ -7,7 +7,7 @@ enum QueueOperations {
         let operation: String
         let explanation: String
         let kind: cbench_ops_workload
-        /// Whether it is left out unless it is asked for.
+        /// Whether it is measured only on request.
         var isExtra = false
     }
 
@@ -84,8 +84,8 @@ enum QueueOperations {
         )
     }
 
-    /// Those that have what the workload asks for. libevent does not give its next deadline, and the limits, an empty loop
-    /// and accesses to random cache lines, fire nothing.
+    /// Returns the rivals that support the workload. libevent does not report its next deadline, and the limits, an empty
+    /// loop and accesses to random cache lines, fire nothing.
     private static func rivals(of kind: cbench_ops_workload) -> [cbench_ops_rival] {
         let queues = [CBENCH_OPS_HRT_QUEUE, CBENCH_OPS_QUATERNARY_HEAP, CBENCH_OPS_BINARY_HEAP]
         let limits = [CBENCH_OPS_TOUCH, CBENCH_OPS_NULL]
@@ -115,8 +115,8 @@ enum QueueOperations {
             pollP999_ns: result.poll_p999_ns > 0 ? result.poll_p999_ns : nil,
             bytesPerTimer: result.bytes_per_timer > 0 ? result.bytes_per_timer : nil,
             early: result.early,
-            // libevent's deadlines count from its own reading of the clock at each arming, so that two may lie the other
-            // way round than the workload meant them: that is not its fault.
+            // libevent's deadlines count from its own reading of the clock at each arming, so that two of them may be in
+            // another order than in the workload: that is not its fault.
             inversions: rival == CBENCH_OPS_LIBEVENT ? 0 : result.inversions
         )
     }

@@ -63,7 +63,8 @@ extension PublicOperations {
         return source
     }
 
-    /// The earliest first: a run loop searches for the timer from there, which takes minutes in any other order.
+    /// Invalidates the earliest timer first: a run loop searches for the timer from there, which takes minutes in any other
+    /// order.
     private static func invalidate(_ timers: [Timer]) {
         for timer in timers.sorted(by: { $0.fireDate < $1.fireDate }) { timer.invalidate() }
     }
@@ -77,7 +78,7 @@ extension PublicOperations {
         return timer
     }
 
-    /// Hours away: which clock counts them does not matter here.
+    /// Returns a date hours away; which clock it counts on does not matter here.
     private static func date(_ instant_ns: Int64) -> Date {
         Date(timeIntervalSinceNow: Double(instant_ns - cbench_now_ns()) / 1e9)
     }

@@ -29,7 +29,7 @@ enum SleeperOperations {
         let before = cbench_usage_now()
         let start_ns = cbench_now_ns()
         var peak = idle
-        // No group: what a group does for each of its children grows with their number.
+        // No task group: its work per child grows with the number of children.
         var tasks = (0..<timers).map { _ in Task.detached { try? await sleep() } }
         peak = cbench_resident_bytes()
         for task in tasks { task.cancel() }
@@ -70,7 +70,7 @@ enum SleeperOperations {
     ) async -> OperationSample {
         let before = cbench_usage_now()
         let tasks = (0..<timers).map { index in
-            // From half a second on: until then most of them are started.
+            // From half a second on: most of the tasks have started by then.
             let delay = Duration.nanoseconds(500_000_000 + Int64(index) * 1_000_000_000 / Int64(timers))
             return Task.detached { try? await sleep(delay) }
         }

@@ -4,7 +4,7 @@ import Glibc
 import HRTimer
 import Synchronization
 
-/// What a source costs beside one of Dispatch's where queues or several threads have part in it.
+/// The costs of a source compared with Dispatch's, where queues or several threads take part.
 enum SourceOperations {
     static func comparisons(ownTimers: Int?) -> [OperationComparison] {
         [
@@ -31,7 +31,7 @@ enum SourceOperations {
     }
 }
 
-// At once, onto a serial queue.
+// Work that is due at once, on a serial queue.
 extension SourceOperations {
     private static var workNow: OperationComparison {
         comparison(
@@ -48,7 +48,7 @@ extension SourceOperations {
                 PublicOperations.rival("dispatch.async-after") { _ in
                     post { queue, count in queue.asyncAfter(deadline: .now()) { count.addOne() } }
                 },
-                // What each of them ends in.
+                // The call in which each of them ends.
                 PublicOperations.rival("limit.async") { _ in
                     post { queue, count in queue.async { count.addOne() } }
                 },
@@ -87,7 +87,7 @@ extension SourceOperations {
                 PublicOperations.rival("dispatch.source") { _ in
                     try chain { queue, count in
                         let source = DispatchSource.makeTimerSource(queue: queue)
-                        // It holds itself until it is cancelled.
+                        // The source retains itself through its handler until it is cancelled.
                         source.setEventHandler {
                             count.addOne()
                             if count.soFar < calls { source.schedule(deadline: .now()) }
@@ -116,7 +116,7 @@ extension SourceOperations {
     }
 }
 
-// Several threads.
+// Operations on several threads.
 extension SourceOperations {
     private static let threads = 4
     private static let operationsOfThread = 25_000
@@ -235,7 +235,7 @@ extension SourceOperations {
         }
     }
 
-    /// From when to when one thread operated.
+    /// The time in which one thread operated.
     private struct Span: Sendable {
         let start_ns: Int64
         let end_ns: Int64

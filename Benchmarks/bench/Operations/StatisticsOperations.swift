@@ -1,8 +1,8 @@
 import HRTimer
 import Seeded
 
-/// What an engine's statistics cost a fire: one lateness recorded in the histogram, and the counters. The lock under which
-/// the counters stand is held for the fire anyway.
+/// The cost of an engine's statistics for a fire: one lateness recorded in the histogram, and the counters. The lock that
+/// protects the counters is held for the fire anyway.
 enum StatisticsOperations {
     static let comparison = OperationComparison(
         operation: "record-lateness",
@@ -21,7 +21,7 @@ enum StatisticsOperations {
                     histogram.record(lateness_ns)
                     count(&statistics, lateness_ns)
                 }
-                // Used, so that nothing of it is left out.
+                // Reads the results, so that the compiler cannot remove the work.
                 guard UInt64(histogram.count) == statistics.fires else { throw BenchError("a fire was not counted") }
                 return sample
             },
@@ -37,14 +37,14 @@ enum StatisticsOperations {
 
     private static let loop = OperationLoop(operations: 5_000_000)
 
-    /// What `FiringCore` counts of a fire.
+    /// Counts a fire as `FiringCore` does.
     @inline(never)
     private static func count(_ statistics: inout EngineStatistics, _ lateness_ns: Int64) {
         statistics.missedTicks += lateness_ns > 1_000_000 ? 1 : 0
         statistics.fires += 1
     }
 
-    /// Such as are seen: most of some 10 µs to 100 µs, a few of milliseconds.
+    /// Realistic values: most of some 10 µs to 100 µs, a few of milliseconds.
     private struct Latenesses {
         private let values: [Int64]
 

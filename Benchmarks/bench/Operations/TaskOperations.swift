@@ -3,7 +3,7 @@ import Dispatch
 import HRTimer
 import Synchronization
 
-/// What tasks do with timers: sleeps, timeouts and idle timeouts, beside what the standard library and Dispatch have for it.
+/// Uses of timers by tasks: sleeps, timeouts and idle timeouts, compared with those of the standard library and Dispatch.
 enum TaskOperations {
     static func comparisons(ownTimers: Int?) -> [OperationComparison] {
         [
@@ -45,7 +45,7 @@ enum TaskOperations {
         )
     }
 
-    /// A round in a task of its own, on the pool, as tasks have it.
+    /// Returns a rival whose round runs in a detached task on the pool, like ordinary tasks.
     static func rival(
         _ id: String,
         _ body: @escaping @Sendable () async throws -> OperationSample
@@ -64,7 +64,7 @@ enum TaskOperations {
         }
     }
 
-    /// The operation over and over for a tenth of a second, the first tenth of them to warm up.
+    /// Repeats the operation for a tenth of a second, after a tenth of that for warming up.
     static func repeated(
         atMost count: Int = 100_000,
         _ operation: (_ index: Int) async throws -> Void
@@ -99,7 +99,7 @@ enum TaskOperations {
         try await MonotonicClock().sleep(until: .now.advanced(by: duration))
     }
 
-    /// So many at a time, that most of them sleep when they are cancelled.
+    /// Cancels a batch of tasks at a time, so that most of them sleep when they are cancelled.
     private static func cancelled(_ sleep: @escaping @Sendable () async throws -> Void) async throws -> OperationSample
     {
         let batch = 64
@@ -124,7 +124,7 @@ enum TaskOperations {
         let count = Atomic(0)
     }
 
-    /// No task: what a callback costs.
+    /// Without a task: the cost of a callback.
     private static func cancelOnEngine() {
         TimerEngine.shared.cancel(TimerEngine.shared.schedule(after: .seconds(3600)) { _ in })
     }

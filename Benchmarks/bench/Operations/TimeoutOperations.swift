@@ -1,7 +1,7 @@
 import CBench
 import HRTimer
 
-/// Timeouts that are not used: what they cost an operation that is done in time.
+/// Timeouts that are not used: their cost for an operation that ends in time.
 enum TimeoutOperations {
     static var unused: OperationComparison {
         comparison("timeout-unused", "an operation that suspends once, and is done long before its timeout of 5 s") {
@@ -46,7 +46,7 @@ enum TimeoutOperations {
         return TaskOperations.comparison(name, explanation, base: rivals[0].id, rivals)
     }
 
-    /// As everybody writes it: the operation and a sleep in two child tasks, and the first to be done counts.
+    /// The usual implementation: the operation and a sleep in two child tasks, of which the first to end counts.
     private static func race(_ operation: @escaping @Sendable () async -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await operation() }

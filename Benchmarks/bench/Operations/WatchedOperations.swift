@@ -1,7 +1,7 @@
 import CBench
 import HRTimer
 
-/// What it costs a fire that its engine is watched, `onLate(beyond:)`: nothing, in time, and late.
+/// The cost of watching an engine, `onLate(beyond:)`, for a fire: not watched, watched and in time, watched and late.
 enum WatchedOperations {
     static let comparisons = [
         OperationComparison(
@@ -45,7 +45,7 @@ enum WatchedOperations {
         }
     }
 
-    /// The processor time of the process, of which the engine's thread alone has work.
+    /// Returns the processor time per fire of the engine's thread.
     private static func wakes(isWatched: Bool) throws -> OperationSample {
         let engine = try TimerEngine(.init(name: "bench-watched"))
         defer { engine.shutdown() }

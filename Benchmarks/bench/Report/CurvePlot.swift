@@ -1,12 +1,12 @@
 import Glibc
 
-/// Percentile curves of several subjects in one plot of text. To the right the share of fires that are no later, each third of
-/// the way halving or so what is left to 100 %; upwards the lateness, logarithmic.
+/// Percentile curves of several subjects in one plot of text. To the right is the share of fires that are no later; each
+/// halving of the rest up to 100 % takes the same width. Upwards is the lateness, logarithmic.
 enum CurvePlot {
     private static let height = 14
     private static let labelWidth = 9
 
-    /// The plot, and below it which letter is whose; nothing without two curves to compare.
+    /// Returns the plot, and below it the letters of the subjects; nothing without two curves to compare.
     static func lines(_ rows: [ResultRow], width: Int?) -> [String] {
         let curves = rows.map { (row: $0, points: $0.distribution.curve()) }.filter { $0.points.count > 1 }
         let values = curves.flatMap { $0.points.map { height(of: $0.value_ns) } }
@@ -35,10 +35,10 @@ enum CurvePlot {
 
     private static func letter(_ number: Int) -> Character { Character(UnicodeScalar(UInt8(97 + number % 26))) }
 
-    /// Early fires and those within 100 ns lie at the bottom.
+    /// Early fires and those within 100 ns are at the bottom.
     private static func height(of value_ns: Int64) -> Double { log2(Double(max(100, value_ns))) }
 
-    /// How often what is left to 100 % was halved.
+    /// Returns how often the rest up to 100 % was halved.
     private static func distance(of share: Double) -> Double { -log2(1 - share) }
 
     private static func axis(_ width: Int, _ furthest: Double) -> [String] {
@@ -68,7 +68,7 @@ enum CurvePlot {
 }
 
 extension String {
-    /// Without spaces at the end.
+    /// The text without spaces at the end.
     var trimmedAtEnd: String {
         var text = self[...]
         while text.last == " " { text.removeLast() }

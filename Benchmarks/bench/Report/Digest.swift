@@ -1,13 +1,13 @@
-/// What a reader who knows nothing wants to know of a run: who is how late, what it costs, and what to use.
+/// A summary of a run for a reader without previous knowledge: how late each kind is, what it costs, and what to use.
 struct Digest {
-    /// A kind of timer, and the subject that stands for it: the same in every run, whichever was luckier.
+    /// A kind of timer, and the subject that represents it: the same subject in every run, even if another had better luck.
     struct Family {
         let name: String
         let row: ResultRow
     }
 
     let families: [Family]
-    /// All that is called from Swift without a C declaration, and was never early.
+    /// The subjects that are called from Swift without a C declaration, and were never early.
     private let swift: [ResultRow]
     private let file: ResultFile
     private let interval_ns: Int64
@@ -21,7 +21,7 @@ struct Digest {
             return row.early == 0 && !isNative
         }
         families = Self.kinds.compactMap { name, ids in
-            // The others where --only left the first out.
+            // The next id if --only left out the first.
             ids.lazy.compactMap { id in rows.first { $0.id == id } }.first.map { Family(name: name, row: $0) }
         }
     }
@@ -37,7 +37,7 @@ struct Digest {
         ("hrtimer, precise", ["hrtimer.source.precise", "hrtimer.loop-timer.precise"]),
     ]
 
-    /// At most ten lines.
+    /// Returns at most ten lines.
     func lines(width: Int?, bold: (String) -> String) -> [String] {
         guard families.count > 1 else { return [] }
         let fires = families.map(\.row.fires).min()!
@@ -74,8 +74,8 @@ struct Digest {
         )
     }
 
-    /// The most exact and the cheapest of what Swift calls, and what the noise does not tell from them: the kernel's calls and
-    /// libevent's are there to compare with.
+    /// The most exact and the cheapest subjects that are called from Swift, with those that noise does not distinguish from
+    /// them. The kernel's calls and libevent are only for comparison.
     private var advice: String? {
         let exact = best { row in
             (Double(row.lateness.p50!), floor(row).map { Double($0.p50_ns) } ?? 0)
@@ -92,7 +92,8 @@ struct Digest {
         file.floor(of: row.kind, at: interval_ns) ?? file.floor(of: .sleeping, at: interval_ns)
     }
 
-    /// The least by that figure, and those that lie above it by no more than the noise of either, three at most.
+    /// Returns the subject with the least figure, and those that exceed it by no more than the noise of either; three at
+    /// most.
     private func best(_ figure: (ResultRow) -> (value: Double, noise: Double)?) -> [ResultRow] {
         let known = swift.compactMap { row in figure(row).map { (row: row, value: $0.value, noise: $0.noise) } }
             .sorted { $0.value < $1.value }
@@ -104,7 +105,7 @@ struct Digest {
         rows.map { $0.id + spelling($0) }.joined(separator: " or ")
     }
 
-    /// What a user of this library writes for it.
+    /// Returns the name of this library's type for the subject.
     private func spelling(_ row: ResultRow) -> String {
         let types = [
             ("hrtimer.source", "TimerSource"), ("hrtimer.loop-timer", "LoopTimer"),

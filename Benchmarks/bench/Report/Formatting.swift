@@ -1,4 +1,4 @@
-/// Text as the reports want it, without Foundation's formatters: those follow the locale, and scripts read our output.
+/// Text for the reports, without Foundation's formatters: those follow the locale, but scripts read our output.
 extension String {
     func padded(to width: Int) -> String {
         self + String(repeating: " ", count: max(0, width - count))
@@ -10,7 +10,7 @@ extension String {
 }
 
 extension Double {
-    /// With a fixed number of decimals, rounded half away from zero.
+    /// Returns the number with a fixed number of decimals, rounded half away from zero.
     func formatted(decimals: Int) -> String {
         guard isFinite, magnitude < 1e15 else { return "\(self)" }
         let scale = (0..<decimals).reduce(1.0) { power, _ in power * 10 }
@@ -24,7 +24,7 @@ extension Double {
 }
 
 extension Int {
-    /// With commas between thousands.
+    /// The number with commas between thousands.
     var grouped: String {
         var groups: [String] = []
         var rest = magnitude
@@ -37,10 +37,10 @@ extension Int {
     }
 }
 
-/// A time in ns with three digits and its unit, as "812 ns", "13.4 µs" or "-1.07 ms".
+/// Returns a time in ns with three digits and its unit, such as "812 ns", "13.4 µs" or "-1.07 ms".
 func timeText(_ time_ns: Double) -> String {
     let units: [(name: String, size: Double)] = [("ns", 1), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)]
-    // The next unit from 999.5 on, which would be rounded to 1000.
+    // The next unit from 999.5 on, which would otherwise be rounded to 1000.
     let unit = units.first { time_ns.magnitude / $0.size < 999.5 } ?? units[3]
     let value = time_ns / unit.size
     let decimals = unit.size == 1 ? 0 : value.magnitude < 9.995 ? 2 : value.magnitude < 99.95 ? 1 : 0

@@ -1,22 +1,22 @@
-/// How long the bar of a count is.
+/// The scale of the bars.
 enum BarScale: String, CaseIterable, Sendable {
-    /// In proportion: the bars have the shape of the distribution.
+    /// In proportion to the count: the bars have the shape of the distribution.
     case linear
-    /// By the number of digits: one late fire among thousands has a bar too.
+    /// By the number of digits: even one late fire among thousands has a visible bar.
     case log
 }
 
-/// A histogram in lines of text, over steps that grow with the value: three, six or twelve a decade, as many as fit.
+/// A histogram in lines of text, with steps that grow with the value: three, six or twelve per decade, as many as fit.
 enum HistogramPlot {
     struct Row: Equatable {
-        /// Upper end of the step; the lower one is that of the row before. 0 stands for all early fires.
+        /// The upper end of the step; the lower end is that of the previous row. 0 stands for all early fires.
         let below_ns: Int64
         let count: Int64
     }
 
     private static let mostRows = 18
 
-    /// From the first step with a fire to the last, also the empty ones between.
+    /// Returns the rows from the first step with a fire to the last, including empty ones in between.
     static func rows(_ buckets: [Distribution.Bucket], steps: [Int64]) -> [Row] {
         var counts = [Int64](repeating: 0, count: steps.count)
         for bucket in buckets {
@@ -36,7 +36,7 @@ enum HistogramPlot {
         let counts = chosen.compactMap { $0?.count }
         let total = counts.reduce(0, +)
         let most = counts.max() ?? 1
-        // The label takes 13 columns, the figures 19; narrow terminals go without the count.
+        // The label takes 13 columns, the figures 19; narrow terminals omit the count.
         let isNarrow = (width ?? 80) < 60
         let barWidth = min(60, max(6, (width ?? 80) - (isNarrow ? 23 : 33)))
         return chosen.map { row in
@@ -50,7 +50,7 @@ enum HistogramPlot {
         }
     }
 
-    /// Three empty steps and more become one line, nil.
+    /// Replaces three or more consecutive empty steps by one nil.
     private static func shortened(_ rows: [Row]) -> [Row?] {
         var shortened: [Row?] = []
         var empty: [Row] = []
@@ -66,7 +66,7 @@ enum HistogramPlot {
         return shortened
     }
 
-    /// Steps of 0, and then from 100 ns to 100 s, coarse, finer and fine.
+    /// Steps of 0, and then from 100 ns to 100 s: coarse, finer and fine.
     static let series: [[Int64]] = [
         [10, 20, 50], [10, 15, 20, 30, 50, 70], [10, 12, 15, 18, 22, 27, 33, 39, 47, 56, 68, 82],
     ]
@@ -80,7 +80,7 @@ enum HistogramPlot {
         return steps + [10 * decade]
     }
 
-    /// A bar in eighths of a cell; a sliver of it for any count at all.
+    /// Returns a bar in eighths of a cell; any count has at least one eighth.
     private static func bar(_ count: Int64, of most: Int64, _ width: Int, _ scale: BarScale) -> String {
         let share: Double
         switch scale {
@@ -92,7 +92,7 @@ enum HistogramPlot {
         return String(repeating: "█", count: eighths / 8) + parts[eighths % 8]
     }
 
-    /// Binary logarithm of count + 1, linear between powers of two: close enough for a bar, and without libm.
+    /// Returns the binary logarithm of count + 1, linear between powers of two: close enough for a bar, and without libm.
     private static func logarithm(_ count: Int64) -> Double {
         let value = Double(count + 1)
         return Double(value.exponent) + value.significand - 1

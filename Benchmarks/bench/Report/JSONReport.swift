@@ -1,14 +1,14 @@
 import HRTimerCore
 
-/// What a program reads: schema 1. Members may be added to it; those that are here keep their meaning.
+/// The result for programs: schema 1. Members may be added; existing members keep their meaning.
 struct JSONReport {
-    /// One, or one for each interval of a sweep.
+    /// One session, or one for each interval of a sweep.
     let sessions: [Session]
     let host: HostReport
     let command: [String]
 
     let load: LoadKind
-    /// What --tune and its kin asked for.
+    /// The settings that --tune and similar options requested.
     let grants: [Tuning.Grant]
 
     init(
@@ -122,7 +122,7 @@ struct JSONReport {
         .array(histogram.buckets_ns.map { .array([JSONValue($0.low_ns), .integer(Int64(clamping: $0.count))]) })
     }
 
-    /// Pairs of a lower and an upper end.
+    /// Returns pairs of a lower and an upper end.
     private func confidence(_ result: SubjectResult, of session: Session) -> JSONValue {
         guard let confidence = result.confidence(seed: session.plan.seed) else { return .null }
         func pair(_ range: ClosedRange<Int64>?) -> JSONValue {

@@ -1,4 +1,4 @@
-/// JSON that keeps the order of its members, as a file that people compare should.
+/// JSON that keeps the order of its members, for files that people compare.
 indirect enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)
@@ -17,10 +17,10 @@ indirect enum JSONValue: Equatable, Sendable {
     init(_ value: Int?) { self = value.map { .integer(Int64($0)) } ?? .null }
     init(_ value: String?) { self = value.map { .string($0) } ?? .null }
 
-    /// As text where it does not fit: JSON's readers keep 53 bits of a number.
+    /// A string if the seed does not fit: JSON readers keep 53 bits of a number.
     init(seed: UInt64) { self = seed < 1 << 53 ? .integer(Int64(seed)) : .string("\(seed)") }
 
-    /// Three decimals: more than that is not in a measurement.
+    /// Rounded to three decimals: a measurement has no more.
     init(_ value: Double?) {
         guard let value, value.isFinite else {
             self = .null
@@ -29,7 +29,7 @@ indirect enum JSONValue: Equatable, Sendable {
         self = .number((value * 1000).rounded() / 1000)
     }
 
-    /// One member on a line; arrays and objects without such in them stay on one line.
+    /// Returns the text with one member on a line; arrays and objects that contain neither stay on one line.
     func text(indentedBy indent: Int = 0) -> String {
         let inner = String(repeating: " ", count: indent + 2)
         let outer = String(repeating: " ", count: indent)
@@ -50,7 +50,7 @@ indirect enum JSONValue: Equatable, Sendable {
         }
     }
 
-    /// Scalars, pairs of scalars, and objects of scalars.
+    /// Whether the value is a scalar, at most a pair of scalars, or an object of scalars.
     private var fitsLine: Bool {
         switch self {
         case .array(let elements): elements.count <= 2 && elements.allSatisfy(\.isScalar)
@@ -66,7 +66,7 @@ indirect enum JSONValue: Equatable, Sendable {
         }
     }
 
-    /// RFC 8259, section 7: quotes, backslashes and control characters are escaped.
+    /// Returns the string in quotes. RFC 8259, section 7: quotes, backslashes and control characters are escaped.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {

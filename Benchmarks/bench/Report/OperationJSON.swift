@@ -1,4 +1,4 @@
-/// What a program reads of `bench ops`: schema 1 without latencies.
+/// The result of `bench ops` for programs: schema 1 without latencies.
 struct OperationJSON {
     let session: OperationSession
     let host: HostReport

@@ -1,4 +1,4 @@
-/// What a person reads of `bench ops`: the host, then one table for each comparison.
+/// The result of `bench ops` for people: the host, then one table for each comparison.
 struct OperationText {
     let session: OperationSession
     let host: HostReport
@@ -62,7 +62,7 @@ struct OperationText {
         Column(title: "fewest/s", width: 10) { $1.greedyWakeupsPerSecond.map { $0.formatted(decimals: 0) } },
     ]
 
-    /// What spoils a number.
+    /// Returns remarks about what makes a number unreliable.
     private func remarks(_ result: OperationResult) -> String {
         var remarks: [String] = []
         if result.early > 0 { remarks.append("\(Int(result.early).grouped) fired early") }
@@ -91,7 +91,7 @@ struct OperationText {
     }
 }
 
-/// One decimal below 100 ns, where operations differ by less than a nanosecond.
+/// Returns one decimal below 100 ns, where operations differ by less than a nanosecond.
 func operationTimeText(_ time_ns: Double) -> String {
     time_ns < 99.95 ? "\(time_ns.formatted(decimals: 1)) ns" : timeText(time_ns)
 }

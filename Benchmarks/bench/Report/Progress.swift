@@ -1,9 +1,9 @@
 import Glibc
 
-/// How far the run has come, on standard error, between blocks.
+/// The progress of the run, on standard error, between blocks.
 ///
-/// On a terminal one line that is written over, with nothing but a carriage return: also where colours are not wanted.
-/// Elsewhere a plain line for each tenth.
+/// On a terminal it is one line that is overwritten using only a carriage return, also where colours are not wanted.
+/// Elsewhere it is a plain line for each tenth.
 final class Progress {
     enum Style {
         case hidden, lines, bar
@@ -18,7 +18,7 @@ final class Progress {
         self.style = style
     }
 
-    /// The style that fits standard error.
+    /// Returns the style that suits standard error.
     static func style(isHidden: Bool) -> Style {
         if isHidden { return .hidden }
         return isTerminal(STDERR_FILENO) ? .bar : .lines
@@ -42,7 +42,7 @@ final class Progress {
         }
     }
 
-    /// Leaves the line to what comes next.
+    /// Clears the line for what is written next.
     func finish() {
         if style == .bar { StandardError.write("\r" + String(repeating: " ", count: width) + "\r") }
     }

@@ -1,11 +1,12 @@
 import Glibc
 
-/// Where a report goes: standard output, or a file that was opened before anything was measured, so that a path that
-/// cannot be written is known at once and not after the run.
+/// The destination of a report: standard output, or a file. A file is opened before the measurement, so that a path that
+/// cannot be written is reported at once and not after the run.
 final class ReportOutput {
     private let descriptor: CInt
     private let name: String
-    /// Whether what was there before goes: not what the shell has put there.
+    /// Whether the bench opened the file itself: writing then replaces its content, and the descriptor is closed at the
+    /// end.
     private let isOwn: Bool
 
     private init(descriptor: CInt, name: String, isOwn: Bool) {
@@ -16,12 +17,12 @@ final class ReportOutput {
 
     static func standard() -> ReportOutput { continuing(STDOUT_FILENO, name: "standard output") }
 
-    /// A descriptor of someone else's, written to where it stands, and left open.
+    /// Returns an output to a foreign descriptor, which is written from its present position, and left open.
     static func continuing(_ descriptor: CInt, name: String) -> ReportOutput {
         ReportOutput(descriptor: descriptor, name: name, isOwn: false)
     }
 
-    /// Keeps what is in the file until there is something to write instead.
+    /// Opens a file. Its content stays until there is something to write instead.
     static func file(_ path: String) throws -> ReportOutput {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else {
@@ -38,7 +39,7 @@ final class ReportOutput {
     var isTerminal: Bool { bench.isTerminal(descriptor) }
 
     func write(_ text: String) throws {
-        // A pipe or a terminal has no length to cut, and says EINVAL.
+        // A pipe or a terminal cannot be truncated, and fails with EINVAL.
         if isOwn, ftruncate(descriptor, 0) != 0, errno != EINVAL { throw failure() }
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {

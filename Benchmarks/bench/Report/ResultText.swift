@@ -1,14 +1,14 @@
 /// How a result is shown as text.
 struct TextView: Sendable {
     var isColoured = false
-    /// Columns there are; nil for as many as are needed.
+    /// The number of columns; nil for as many as are needed.
     var width: Int?
     var bars: BarScale = .linear
-    /// Whether what matters stands at the end too, where a terminal stops.
+    /// Whether the summary is repeated at the end, where a terminal stops.
     var endsInShort = false
 }
 
-/// A result as a person reads it: in short, then the host, a histogram for each subject, curves, and the whole table.
+/// A result as text for people: a summary, then the host, a histogram for each subject, curves, and the whole table.
 struct ResultText {
     let file: ResultFile
     let view: TextView
@@ -24,7 +24,7 @@ struct ResultText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The host, and then a table for each interval.
+    /// Returns the host, and then a table for each interval.
     private func sweep(_ intervals_ns: [Int64]) -> String {
         let tables = intervals_ns.flatMap { interval_ns -> [String] in
             var lines = ["", bold("every \(timeText(interval_ns))")]
@@ -114,7 +114,7 @@ struct ResultText {
     private struct Column: Sendable {
         let title: String
         let rank: Int
-        /// What the column is, for the legend.
+        /// The meaning of the column, for the legend.
         let meaning: String
         let cell: @Sendable (ResultRow) -> String
     }
@@ -164,7 +164,7 @@ struct ResultText {
         return wrapped("\(meanings). – means too few fires to tell.", to: view.width ?? 120)
     }
 
-    /// How sure the figures are.
+    /// Returns a table of the confidence intervals.
     private func intervals(_ interval_ns: Int64) -> [String] {
         let rows = rows(interval_ns).filter { $0.confidence != nil }
         guard !rows.isEmpty else { return [] }

@@ -2,7 +2,7 @@ import Glibc
 
 /// The terminal that a report is written to.
 enum Terminal {
-    /// Columns of standard output; nil where it is no terminal, and lines may be as long as they are.
+    /// The columns of standard output; nil if it is no terminal, where lines may have any length.
     static var width: Int? {
         guard isTerminal(STDOUT_FILENO) else { return nil }
         var size = winsize()
@@ -11,11 +11,11 @@ enum Terminal {
     }
 }
 
-/// Breaks a sentence into lines of at most `width` characters, at spaces; those after the first are indented.
+/// Breaks a sentence at spaces into lines of at most `width` characters; lines after the first are indented.
 func wrapped(_ text: String, to width: Int?, indent: Int = 2) -> [String] {
     guard let width, text.count > width else { return [text] }
     var lines: [String] = []
-    // What the text itself begins with stays.
+    // The text's own indentation stays.
     var line = String(text.prefix { $0 == " " })
     var isEmpty = true
     for word in text.split(separator: " ") {

@@ -1,5 +1,5 @@
-/// A table that fits its terminal: columns that do not fit are left out, the least important first; where the name alone takes
-/// up the line, its figures stand below it.
+/// A table that fits its terminal. Columns that do not fit are left out, the least important first. If a name leaves no
+/// room for the two most important columns, the figures are below it.
 struct TextTable {
     struct Column {
         let title: String
@@ -10,9 +10,9 @@ struct TextTable {
     struct Row {
         let name: String
         let cells: [String]
-        /// In place of cells.
+        /// Text in place of cells.
         var remark: String?
-        /// Columns whose cell is to be seen.
+        /// The columns whose cell is highlighted.
         var alarms: Set<Int> = []
     }
 
@@ -21,7 +21,7 @@ struct TextTable {
     let rows: [Row]
     var paint: (String, _ isAlarm: Bool) -> String = { text, _ in text }
 
-    /// The titles, and then the rows. `left` are the titles of the columns that had no room.
+    /// Returns the titles, and then the rows. `left` has the titles of the columns that had no room.
     func lines(width: Int?) -> (lines: [String], left: [String]) {
         let nameWidth = ([nameTitle] + rows.map(\.name)).map(\.count).max() ?? 0
         let widths = columns.indices.map { column in
@@ -51,7 +51,7 @@ struct TextTable {
         return (lines, left)
     }
 
-    /// As many columns as there is room for, by rank, in the order of the table. At least one.
+    /// Returns the columns for which there is room, chosen by rank, in the order of the table. At least one.
     private func fitting(_ ranked: [Int], _ widths: [Int], in room: Int) -> [Int] {
         var taken = 0
         var shown: [Int] = []

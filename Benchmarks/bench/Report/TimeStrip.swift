@@ -1,10 +1,10 @@
 import Glibc
 
-/// How a subject went over time: a bar for each block, as high as its median, disturbed blocks marked below.
+/// The course of a subject over time: a bar for each block, as high as its median.
 enum TimeStrip {
     private static let bars: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
-    /// A line for each subject with three blocks and more.
+    /// Returns a line for each subject with at least three blocks.
     static func lines(_ rows: [ResultRow], width: Int?) -> [String] {
         let shown = rows.filter { $0.blocks.count >= 3 && $0.blocks.contains { $0.p50_ns != nil } }
         let nameWidth = shown.map(\.id.count).max() ?? 0
@@ -22,8 +22,9 @@ enum TimeStrip {
         }
     }
 
-    /// From the least to the greatest, logarithmic; what stays within a factor of two does not use the whole height, lest
-    /// small differences look large. More blocks than there is room for share a bar, which shows the worst of them.
+    /// Returns bars from the least to the greatest value, logarithmic. Values within a factor of two do not use the whole
+    /// height, so that small differences do not look large. If there are more blocks than room, several share a bar, which
+    /// shows the worst.
     static func strip(_ values_ns: [Int64], room: Int) -> String {
         let heights = values_ns.map { log2(Double(max(100, $0))) }
         guard let low = heights.min(), let high = heights.max() else { return "" }

@@ -1,16 +1,16 @@
 import ArgumentParser
 import Foundation
 
-/// Results that are kept by a name and the commit they are of, to be held against later ones.
+/// Results that are kept by a name and their commit, for comparison with later ones.
 enum Baseline {
     static let directory = ".bench"
 
-    /// Where the result of that commit is kept; without a commit by the name alone.
+    /// Returns the path for the result of that commit; without a commit the path has the name alone.
     static func path(_ name: String, commit: String?) -> String {
         "\(directory)/\(name)" + (commit.map { "-\($0)" } ?? "") + ".json"
     }
 
-    /// A file if there is one of that name, otherwise the latest one that was kept by it.
+    /// Returns the file of that name if there is one, otherwise the latest result that was kept by the name.
     static func find(_ nameOrFile: String) throws -> String {
         if FileManager.default.fileExists(atPath: nameOrFile) { return nameOrFile }
         let files = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
@@ -37,7 +37,7 @@ enum Baseline {
         try Data(json.utf8).write(to: URL(fileURLWithPath: path(name, commit: commit)))
     }
 
-    /// What `--keep` takes.
+    /// Parses the value of `--keep`.
     @Sendable
     static func parseName(_ text: String) throws -> String {
         guard !text.isEmpty, text.allSatisfy({ $0.isLetter || $0.isNumber || "._-".contains($0) }), text.first != "."

@@ -1,10 +1,10 @@
-/// How often each lateness came, as a result keeps it: the lower ends of HdrHistogram's buckets of three digits.
+/// How often each lateness occurred, in the form of a result: the lower ends of HdrHistogram's buckets of three digits.
 struct Distribution: Sendable, Equatable {
     struct Bucket: Sendable, Equatable {
         let low_ns: Int64
         let count: Int64
 
-        /// The last value of the bucket.
+        /// The largest value of the bucket.
         var high_ns: Int64 {
             low_ns >= 0 ? low_ns + HDRLayout.width(of: low_ns) - 1 : low_ns
         }
@@ -18,9 +18,9 @@ struct Distribution: Sendable, Equatable {
         count = self.buckets.reduce(0) { $0 + $1.count }
     }
 
-    /// The least value that this share of all (0 to 1) is not above; nil without values.
+    /// Returns the least value that this share of all values (0 to 1) does not exceed; nil without values.
     func value_ns(at share: Double) -> Int64? {
-        // The small step back keeps 99.9 % of 10,000 at 9,990, where the product is a little above.
+        // Subtracting a little keeps 99.9 % of 10,000 at 9,990, although the product is slightly larger.
         let rank = max(1, Int64((share * Double(count) - 1e-9 * Double(count)).rounded(.up)))
         var seen: Int64 = 0
         for bucket in buckets {
@@ -30,7 +30,8 @@ struct Distribution: Sendable, Equatable {
         return buckets.last?.high_ns
     }
 
-    /// Points of the percentile curve: shares 0, 0.5, 0.75 … up to where `beyond` values lie above, with ten a halving.
+    /// Returns points of the percentile curve from share 0 up to the share that `beyond` values exceed, ten points for each
+    /// halving of the rest.
     func curve(beyond: Double = 10) -> [(share: Double, value_ns: Int64)] {
         var points: [(share: Double, value_ns: Int64)] = []
         var above = 1.0
@@ -58,17 +59,17 @@ extension Distribution: Decodable {
     }
 }
 
-/// Where HdrHistogram keeps a value, with three significant digits and 1 as the least value that differs from 0.
+/// The layout of HdrHistogram's counts, with three significant digits and 1 as the least value that differs from 0.
 enum HDRLayout {
     private static let halfBits = 10
 
-    /// Place in its array of counts.
+    /// Returns the value's index in the array of counts.
     static func index(of value: Int64) -> Int {
         let bucket = bucket(of: value)
         return bucket << halfBits + Int(value >> Int64(bucket))
     }
 
-    /// How many values share the place.
+    /// Returns how many values share that index.
     static func width(of value: Int64) -> Int64 { 1 << Int64(bucket(of: value)) }
 
     private static func bucket(of value: Int64) -> Int {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A result as it stands in a file: what compare, check, report and all exports begin with. Written by `JSONReport`,
-/// described by Benchmarks/result.schema.json. Members that are not named here are let through.
+/// A result read from a file: the input of compare, check, report and all exports. Written by `JSONReport`, described by
+/// Benchmarks/result.schema.json. Unknown members are ignored.
 struct ResultFile: Decodable, Sendable {
-    /// The newest schema that is read.
+    /// The schema that is read.
     static let schema = 1
 
     let build: String
@@ -17,10 +17,10 @@ struct ResultFile: Decodable, Sendable {
     private(set) var rows: [ResultRow]
     let operations: [OperationRow]
 
-    /// What measuring the same thing twice differed by.
+    /// The differences between two measurements of the same subject.
     struct Floor: Decodable, Sendable, Equatable {
         let id: String
-        /// Nil in results from before there was one for each kind: of the reference.
+        /// Nil in older results, which have only one floor, that of the reference.
         let kind: Subject.Kind?
         let interval_ns: Int64
         let p50_ns: Int64
@@ -36,7 +36,7 @@ struct ResultFile: Decodable, Sendable {
         }
     }
 
-    /// A setting that was asked for.
+    /// A requested setting.
     struct Grant: Decodable, Sendable, Equatable {
         let name: String
         let isGranted: Bool
@@ -56,7 +56,7 @@ struct ResultFile: Decodable, Sendable {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         build = try members.decode(String.self, forKey: .build)
         command = try members.decodeIfPresent([String].self, forKey: .command) ?? []
-        // As text where a number of JSON could not hold it.
+        // A string if a JSON number could not hold the seed.
         let number = try? members.decode(UInt64.self, forKey: .seed)
         seed = try number.map { "\($0)" } ?? members.decodeIfPresent(String.self, forKey: .seed) ?? "not known"
         isInterrupted = try members.decodeIfPresent(Bool.self, forKey: .interrupted) ?? false
@@ -72,17 +72,17 @@ struct ResultFile: Decodable, Sendable {
         floors.first { $0.interval_ns == interval_ns && ($0.kind ?? .sleeping) == kind }
     }
 
-    /// The same with some of its subjects.
+    /// Returns the result with some of its subjects.
     func filtered(_ isShown: (ResultRow) -> Bool) -> ResultFile {
         var file = self
         file.rows.removeAll { !isShown($0) }
         return file
     }
 
-    /// A run has fewer: `--blocks` takes 1000 at most.
+    /// More than any run has: `--blocks` takes 1000 at most.
     private static let mostRounds = 1_000_000
 
-    /// Several runs of the same subjects as one, for comparing: what counts there are the blocks.
+    /// Joins several runs of the same subjects into one, for a comparison, which uses the blocks.
     static func joined(_ files: [ResultFile]) throws -> ResultFile {
         guard var joined = files.first else { throw BenchError("there is no result to compare") }
         for (number, file) in files.enumerated().dropFirst() {
@@ -107,8 +107,8 @@ struct ResultFile: Decodable, Sendable {
 }
 
 extension [ResultFile.Floor] {
-    /// What several runs' controls differ by together: differences of runs are as often up as down, so that they shrink by the
-    /// root of their number.
+    /// The joint noise floors of several runs: the differences go up as often as down, so that they shrink by the square
+    /// root of the number of runs.
     fileprivate var joinedByKind: [ResultFile.Floor] {
         func joined(_ values: [Double]) -> Double? {
             values.isEmpty ? nil : values.reduce(0) { $0 + $1 * $1 }.squareRoot() / Double(values.count)
@@ -136,7 +136,7 @@ extension [ResultFile.Floor] {
 
 // Reading.
 extension ResultFile {
-    /// Reads a file; what is wrong with it is said in one line that begins with its name.
+    /// Reads a file. An error is one line that begins with the file's name.
     static func read(_ path: String) throws -> ResultFile {
         try ResultFile.parse(readFile(path), name: path)
     }
@@ -158,7 +158,7 @@ extension ResultFile {
     }
 }
 
-/// The bytes of a file that was named on the command line.
+/// Returns the bytes of a file that was named on the command line.
 func readFile(_ path: String) throws -> Data {
     do { return try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
         let reason = access(path, F_OK) != 0 ? "there is no such file" : "it cannot be read"
@@ -166,7 +166,7 @@ func readFile(_ path: String) throws -> Data {
     }
 }
 
-/// One line for what is wrong, with the place where it is.
+/// Decodes JSON. An error is one line that names the place in the file.
 func decodeJSON<Value: Decodable>(_ data: Data, name: String) throws -> Value {
     do {
         return try JSONDecoder().decode(Value.self, from: data)
@@ -194,7 +194,7 @@ private func explanation(of error: DecodingError) -> String {
     }
 }
 
-/// As in `results[3].lateness_ns.p50`.
+/// Returns a place such as `results[3].lateness_ns.p50`.
 private func place(_ path: [any CodingKey]) -> String {
     let text = path.reduce("") { text, key in
         key.intValue.map { "\(text)[\($0)]" } ?? (text.isEmpty ? key.stringValue : "\(text).\(key.stringValue)")

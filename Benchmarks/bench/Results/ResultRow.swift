@@ -1,4 +1,4 @@
-/// One subject at one interval, as it stands in a result.
+/// One subject at one interval, read from a result.
 struct ResultRow: Decodable, Sendable {
     let id: String
     let interval_ns: Int64
@@ -12,19 +12,19 @@ struct ResultRow: Decodable, Sendable {
     let machineCPUPerFire_ns: Double?
     let switchesPerFire: Double?
     let wakeupsPerFire: Double?
-    /// With the deadlines that had no fire of their own; nil in older results.
+    /// The lateness with the deadlines that had no fire of their own; nil in older results.
     let intended: Lateness?
     let confidence: Confidence?
     let migrations: Int?
     private(set) var blocks: [Block]
     let distribution: Distribution
 
-    /// Of all fires, those that are neither early nor later than 1 µs, 0 to 1.
+    /// The share of fires that are neither early nor later than 1 µs, 0 to 1.
     var exactShare: Double { distribution.share(upTo: Pareto.exact_ns) - distribution.share(upTo: -1) }
 
     var kind: Subject.Kind { Subject.kind(of: id) }
 
-    /// Ends of the intervals that hold a figure 19 times of 20.
+    /// The ends of the intervals that contain a figure 19 times of 20.
     struct Confidence: Decodable, Sendable {
         let p50_ns: [Int64]?
         let p90_ns: [Int64]?
@@ -86,7 +86,8 @@ struct ResultRow: Decodable, Sendable {
         case distribution = "histogram"
     }
 
-    /// With the blocks of another run, whose rounds begin at `round`. Its other figures stay those of the first run.
+    /// Adds the blocks of another run, whose rounds begin at `round`. The other figures, except counts, stay those of the
+    /// first run.
     mutating func append(_ other: ResultRow, from round: Int) {
         fires += other.fires
         early += other.early
@@ -98,17 +99,17 @@ struct ResultRow: Decodable, Sendable {
         }
     }
 
-    /// What distinguishes a sweep's rows.
+    /// The name, which distinguishes the rows of a sweep.
     var name: String { "\(id)@\(timeText(interval_ns).replacing(" ", with: ""))" }
 
-    /// How much of one processor it takes, between 0 and 1 for what has one thread.
+    /// The share of one processor that the subject uses; for a subject with one thread between 0 and 1.
     var processorShare: Double? { cpuPerFire_ns.map { $0 / Double(interval_ns) } }
 
-    /// Whether it never lets the processor go; on a busy machine it has less than all of it all the same.
+    /// Whether it never releases the processor; on a busy machine it nevertheless gets less than all of it.
     var spins: Bool { id.hasPrefix("kernel.spin") || (processorShare ?? 0) > 0.9 }
 }
 
-/// One operation on timers, as it stands in a result of `bench ops`.
+/// One operation on timers, read from a result of `bench ops`.
 struct OperationRow: Decodable, Sendable {
     let id: String
     let operation: String
@@ -130,7 +131,7 @@ struct OperationRow: Decodable, Sendable {
     }
 }
 
-/// What a result says of its host, as text, and the doctor's findings.
+/// The host's part of a result, as text, and the doctor's findings.
 struct HostFacts: Decodable, Sendable {
     let texts: [String: String]
     let findings: [StoredFinding]
@@ -169,7 +170,7 @@ struct HostFacts: Decodable, Sendable {
         findings = try members.decodeIfPresent([StoredFinding].self, forKey: Key(stringValue: "doctor")) ?? []
     }
 
-    /// The facts that a reader of a report wants, with their names.
+    /// The facts for the reader of a report, with their names.
     var lines: [(title: String, text: String)] {
         let titles = [
             ("kernel", "kernel"), ("cpu", "processor"), ("cores", "cores"), ("virtualisation", "virtualisation"),

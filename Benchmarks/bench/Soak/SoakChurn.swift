@@ -4,8 +4,8 @@ import HRTimer
 import Seeded
 import Synchronization
 
-/// What arms, moves and cancels beside the timers that fire: timeouts that are kept from coming, and short ones of which
-/// half are cancelled. Each that was armed must fire or be cancelled, one of the two, once.
+/// Arms, moves and cancels timers beside those that fire: timeouts that are moved before they come, and short one-shots,
+/// half of which are cancelled. Each armed one-shot must either fire or be cancelled, exactly once.
 final class SoakChurn: Sendable {
     struct Counts: Sendable, Equatable {
         var armed = 0
@@ -13,10 +13,10 @@ final class SoakChurn: Sendable {
         var fired = 0
         var early = 0
         var moved = 0
-        /// Timeouts that were kept from coming and came all the same, before their deadline.
+        /// Timeouts that fired before their deadline, although they were moved.
         var movedEarly = 0
 
-        /// Armed, and neither fired nor cancelled; below zero if something did both.
+        /// Timers that were armed, and neither fired nor were cancelled; negative if some did both.
         var lost: Int { armed - cancelled - fired }
     }
 
@@ -32,7 +32,8 @@ final class SoakChurn: Sendable {
         engine = try TimerEngine(.init(name: "bench-churn"))
     }
 
-    /// Some 20 operations of each kind every 10 ms, on the calling thread, until `isOver` says so; then what is armed fires.
+    /// Makes some 20 operations of each kind every 10 ms, on the calling thread, until `isOver` returns true. Armed
+    /// one-shots then still fire.
     func run(seed: UInt64, isOver: () -> Bool) {
         var random = SeededRandom(seed: seed)
         let kept = (0..<Self.timeouts).map { _ in Timeout(engine, self) }
@@ -68,10 +69,10 @@ final class SoakChurn: Sendable {
 
     func end() { engine.shutdown() }
 
-    /// A connection's timeout, moved before it comes.
+    /// A connection's timeout, which is moved before it comes.
     private final class Timeout: Sendable {
         private let source: TimerSource
-        /// The last two deadlines: while it is moved either may be the one.
+        /// The last two deadlines: during a move either may be in effect.
         private let deadline_ns: Atomic<Int64>
         private let before_ns: Atomic<Int64>
         private static let length_ns: Int64 = 20_000_000_000

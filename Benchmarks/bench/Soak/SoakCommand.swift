@@ -61,7 +61,7 @@ struct SoakCommand: ParsableCommand {
     }
 }
 
-/// What `--rate` of `bench soak` takes.
+/// Parses the value of `--rate` of `bench soak`.
 @Sendable
 func parseTotalRate(_ text: String) throws -> Double {
     guard let rate = Double(text), (1...10_000_000).contains(rate) else {
@@ -70,7 +70,7 @@ func parseTotalRate(_ text: String) throws -> Double {
     return rate
 }
 
-/// What `--duration` takes.
+/// Parses the value of `--duration`.
 @Sendable
 func parseDuration(_ text: String) throws -> Int64 {
     guard let duration_ns = nanoseconds(text), (100_000_000...3_600_000_000_000_000).contains(duration_ns) else {
@@ -79,7 +79,7 @@ func parseDuration(_ text: String) throws -> Int64 {
     return duration_ns
 }
 
-/// What `--late` takes.
+/// Parses the value of `--late`.
 @Sendable
 func parseBound(_ text: String) throws -> Int64 {
     guard let bound_ns = nanoseconds(text), bound_ns > 0 else {

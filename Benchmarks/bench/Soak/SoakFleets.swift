@@ -14,7 +14,7 @@ final class OneShotFleet: RatedCrowd {
         }
     }
 
-    /// The engine is not held by its own timers: it would never end.
+    /// Arms a timer. Timers must not retain their engine, which would never end otherwise.
     private static func schedule(_ engine: TimerEngine, _ member: Fleet.Member, at deadline_ns: Int64) {
         engine.schedule(at: MonotonicInstant(nanoseconds: deadline_ns)) { [weak engine] _ in
             let next_ns = member.fire()
@@ -25,7 +25,7 @@ final class OneShotFleet: RatedCrowd {
     func clear() { engine.shutdown() }
 }
 
-/// One display link at its timers' rate, on a loop of the measuring thread. It reports which refresh each call is for.
+/// One display link at its timers' rate, on a loop of the measuring thread. It reports the refresh of each call.
 final class LinkFleet: RatedCrowd {
     private let loop = TimerLoop()
     private var links: [DisplayLink] = []

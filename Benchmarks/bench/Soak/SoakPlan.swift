@@ -1,8 +1,8 @@
 import HRTimer
 
-/// Which timers a soak has, and how they are shared out over the faces.
+/// The timers of a soak, and their distribution over the faces.
 struct SoakPlan: Sendable {
-    /// A face, and its part of the timers in thousandths.
+    /// A face, and its share of the timers in thousandths.
     struct Face: Sendable {
         let id: String
         let share: Int
@@ -15,7 +15,7 @@ struct SoakPlan: Sendable {
         }
     }
 
-    /// Most of a server's timers are timeouts of its engine; tasks are few, as each has a stack of its own.
+    /// Most of a server's timers are timeouts of its engine; tasks are few, because each has its own stack.
     static let faces: [Face] = [
         Face("hrtimer.engine.repeating", 700) { try EngineFleet(.normal) },
         Face("hrtimer.engine.one-shot", 120) { try OneShotFleet() },
@@ -29,28 +29,28 @@ struct SoakPlan: Sendable {
     ]
 
     let timers: Int
-    /// Fires a second of all together.
+    /// The fires per second of all timers together.
     let rate: Double
     let duration_ns: Int64
     /// A fire later than this counts as late.
     let lateBound_ns: Int64
     let seed: UInt64
 
-    /// Of each timer.
+    /// The interval of each timer.
     var interval_ns: Int64 { max(1_000_000, Int64((Double(timers) / rate * 1e9).rounded())) }
 
-    /// How many timers each face has: at least one, and all together as many as were asked for, if those are enough.
+    /// The number of timers of each face: at least one, and in total the requested number, if that is large enough.
     var timersByFace: [Int] {
         var counts = Self.faces.map { max(1, timers * $0.share / 1000) }
         counts[0] = max(1, timers - counts.dropFirst().reduce(0, +))
         return counts
     }
 
-    /// How much the resident memory may grow and still be called flat: a hundredth, and some pages.
+    /// Returns how much the resident memory may grow and still count as flat: by a hundredth, or by 4 MiB if that is more.
     static func allowedGrowth(of bytes: Int) -> Int { max(bytes / 100, 4 << 20) }
 
-    /// How much resident memory grew after the beginning: the median of the last quarter of the samples against that of the
-    /// second. The first, in which pools fill, is left out. Nil for fewer than eight samples.
+    /// Returns how much the resident memory grew: the difference between the medians of the last and the second quarter of
+    /// the samples. The first quarter, in which pools fill, is left out. Returns nil for fewer than eight samples.
     static func growth(_ samples: [Int]) -> Int? {
         guard samples.count >= 8 else { return nil }
         let quarter = samples.count / 4

@@ -1,4 +1,4 @@
-/// What a person and a program read of `bench soak`.
+/// The result of `bench soak`, for people and for programs.
 struct SoakReport {
     let session: SoakSession
     let host: HostReport
@@ -68,7 +68,7 @@ struct SoakReport {
             + (session.isFlat == nil ? "too short to say whether memory is flat" : "memory flat")
     }
 
-    /// Schema 1, with `soak` for the results.
+    /// Schema 1, with the results in `soak`.
     var json: JSONValue {
         let churn = session.churn
         return [

@@ -3,9 +3,9 @@ import Foundation
 import HRTimer
 import Synchronization
 
-/// One run of `bench soak`: every face with its timers on a thread of its own, and who looks after them.
+/// One run of `bench soak`: every face with its timers on a thread of its own, and the thread that watches them.
 final class SoakSession {
-    /// What one face did.
+    /// The result of one face.
     struct FaceResult: Sendable {
         let id: String
         let timers: Int
@@ -20,7 +20,7 @@ final class SoakSession {
         let latest_ns: Int64
     }
 
-    /// The whole at some moment.
+    /// The state of the whole soak at some moment.
     struct Look: Sendable {
         let since_ns: Int64
         let fires: Int
@@ -44,7 +44,7 @@ final class SoakSession {
     private final class Running: Sendable {
         let face: SoakPlan.Face
         let fleet: Fleet
-        /// When its thread ends: as soon as the whole is over.
+        /// Ends the face's thread as soon as the soak is over.
         let isOver: Flag
         let isArmed = DispatchSemaphore(value: 0)
         let hasEnded = DispatchSemaphore(value: 0)
@@ -56,7 +56,7 @@ final class SoakSession {
             self.isOver = isOver
         }
 
-        /// Arms all, and lets them fire, in slices so that the end is seen.
+        /// Arms all timers, and lets them fire, in slices so that the end is noticed.
         func run() {
             do {
                 let crowd = try face.make()
@@ -103,9 +103,9 @@ final class SoakSession {
         for running in all { if let failure = running.failure.withLock({ $0 }) { throw BenchError(failure) } }
 
         let end_ns = watch(all, tell)
-        // What is armed fires: nothing that is due by the end may be missing then.
+        // Armed one-shots still fire: those that are due by the end must not be missing then.
         isQuiet.set()
-        // Its last round is counted once it has ended. Signalled again for the `defer` above.
+        // The churn's last round is counted when its thread has ended. Signalled again for the `defer` above.
         churnHasEnded.wait()
         churnHasEnded.signal()
         let limit_ns = cbench_now_ns() + 60_000_000_000
@@ -118,19 +118,20 @@ final class SoakSession {
         self.churn = churn.soFar
     }
 
-    /// One link, whatever the number of timers.
+    /// One link, for any number of timers.
     private static let link = SoakPlan.Face("hrtimer.display-link", 0) { LinkFleet() }
 
     private func fleet(_ face: SoakPlan.Face, _ timers: Int) throws -> Fleet {
         let interval_ns = face.share == 0 ? 16_666_667 : plan.interval_ns
         let crowd = CrowdPlan(timers: timers, interval_ns: interval_ns, tolerance_ns: 0, phases: .random)
-        // Time to arm all of them in, some µs for each.
+        // Time for arming all timers, 3 µs for each.
         let start_ns = cbench_now_ns() + 100_000_000 + Int64(plan.timers) * 3000
-        // However busy the machine is.
+        // A long limit, for a busy machine.
         return try Fleet(crowd.timers(from: start_ns, seed: plan.seed), armingLimit: .seconds(600))
     }
 
-    /// Looks at the whole every second, and reports every ten. Gives the instant at which it was over.
+    /// Looks at the whole soak every second, or more often in a short one, and reports every tenth look. Returns the
+    /// instant at which the soak was over.
     private func watch(_ all: [Running], _ tell: (String) -> Void) -> Int64 {
         let from_ns = cbench_now_ns()
         let cpuBefore_ns = cbench_usage_now().process_cpu_ns
@@ -183,7 +184,7 @@ final class SoakSession {
         )
     }
 
-    /// proc_pid_statm(5): the second number is in pages.
+    /// The resident memory, proc_pid_statm(5): the second number is in pages.
     static var resident_bytes: Int {
         let words = readText("/proc/self/statm")?.split(separator: " ") ?? []
         return (words.count > 1 ? Int(words[1]) ?? 0 : 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
@@ -192,23 +193,23 @@ final class SoakSession {
     static var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
 }
 
-// What comes of it.
+// The results.
 extension SoakSession {
     var fires: Int { faces.reduce(0) { $0 + $1.fires } }
     var growth_bytes: Int? { SoakPlan.growth(looks.map(\.resident_bytes)) }
 
-    /// Nil while there is too little to say it from.
+    /// Nil while there are too few samples.
     var isFlat: Bool? {
         growth_bytes.map { $0 <= SoakPlan.allowedGrowth(of: looks[looks.count / 2].resident_bytes) }
     }
 
-    /// What was opened after the first quarter, and stayed open.
+    /// The number of descriptors that were opened after the first quarter, and stayed open.
     var leakedDescriptors: Int {
         guard looks.count >= 4, let last = looks.last else { return 0 }
         return last.descriptors - looks[looks.count / 4].descriptors
     }
 
-    /// What speaks against it; nothing if it passed.
+    /// The reasons for failure; empty if the soak passed.
     var failures: [String] {
         var failures: [String] = []
         for face in faces {

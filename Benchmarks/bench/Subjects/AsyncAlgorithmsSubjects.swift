@@ -3,14 +3,14 @@ import AsyncAlgorithms
 import CBench
 
 extension Subject {
-    /// The package's sequence of ticks, which has a grid of its own: it begins where the first tick is asked for.
+    /// The package's sequence of ticks. It has its own grid, which begins when the first tick is requested.
     static let asyncAlgorithms: [Subject] = [
         Subject("swift.async-timer-sequence", "AsyncTimerSequence on SuspendingClock", isDefault: false) { recorder in
             let reader = Task.detached {
                 let interval: Duration = .nanoseconds(recorder.interval_ns)
                 var ticks = AsyncTimerSequence(interval: interval, tolerance: .zero, clock: SuspendingClock())
                     .makeAsyncIterator()
-                // It leaves out nothing: what was missed comes at once, one after the other.
+                // It skips nothing: missed ticks come at once, one after the other.
                 var deadline_ns = cbench_now_ns()
                 recorder.begin(at: deadline_ns + recorder.interval_ns)
                 repeat {
@@ -25,7 +25,7 @@ extension Subject {
 }
 #else
 extension Subject {
-    /// In the list all the same.
+    /// Listed nevertheless.
     static let asyncAlgorithms: [Subject] = [
         Subject("swift.async-timer-sequence", "AsyncTimerSequence on SuspendingClock", isDefault: false) { _ in
             throw BenchError(withoutAsyncAlgorithms)

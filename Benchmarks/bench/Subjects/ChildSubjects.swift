@@ -1,7 +1,8 @@
 import Foundation
 
 extension Subject {
-    /// Loops of other languages, each in a program of its own that `make rivals` builds beside this one from Benchmarks/Rivals.
+    /// Loops of other languages, each in its own program, which `make rivals` builds beside this one from
+    /// Benchmarks/Rivals.
     static let children: [Subject] = [
         Subject("libuv.timer", "uv_timer_start for each deadline, in a child process", isDefault: false) {
             try measureByRival("rival-libuv", $0)
@@ -24,7 +25,7 @@ extension Subject {
 }
 
 extension BlockRecorder {
-    /// Has another program fill the block: it is told the plan by options, and writes the block to its standard output.
+    /// Lets another program fill the block: it receives the plan as options, and writes the block to its standard output.
     func fill(byProgram path: String, _ arguments: [String]) throws {
         let child = Process()
         child.executableURL = URL(fileURLWithPath: path)

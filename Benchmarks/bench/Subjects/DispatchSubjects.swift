@@ -50,14 +50,14 @@ extension Subject {
     ) throws {
         let source = DispatchSource.makeTimerSource(flags: flags, queue: queue)
         let interval: DispatchTimeInterval = .nanoseconds(Int(recorder.interval_ns))
-        // Before the handler is set: from there on Thread Sanitizer lets it see what was written.
+        // Before the handler is set: Thread Sanitizer then knows that the handler sees what was written.
         let first = DispatchTime(instant_ns: recorder.begin() - margin_ns)
         source.setEventHandler {
             var woke_ns = cbench_now_ns()
             if margin_ns > 0 {
                 while woke_ns < recorder.nextDeadline_ns { woke_ns = cbench_now_ns() }
             }
-            // The data of a timer source is how many deadlines have passed since the last call.
+            // The data of a timer source is the number of deadlines that have passed since the last call.
             recorder.fire(woke_ns, for: Int64(source.data))
         }
         let cancelled = DispatchSemaphore(value: 0)
@@ -65,7 +65,7 @@ extension Subject {
         source.schedule(deadline: first, repeating: interval, leeway: .nanoseconds(0))
         source.activate()
         defer {
-            // Waits for the cancel handler: no call may reach into the next block.
+            // Waits for the cancel handler: no call may occur during the next block.
             source.cancel()
             cancelled.wait()
         }
@@ -81,7 +81,7 @@ extension Subject {
 }
 
 extension DispatchTime {
-    /// An instant of `CLOCK_MONOTONIC`, which is what Dispatch's uptime is on Linux.
+    /// Converts an instant of `CLOCK_MONOTONIC`, which is the clock of Dispatch's uptime on Linux.
     init(instant_ns: Int64) {
         self.init(uptimeNanoseconds: UInt64(instant_ns))
     }

@@ -4,8 +4,8 @@ import HRTimer
 import HRTimerExecutors
 
 extension Subject {
-    /// The standard library's own `Task.sleep` under `HRTimerExecutors`. Executors are the whole process's, and for good: each
-    /// block is measured in a child.
+    /// The standard library's own `Task.sleep` under `HRTimerExecutors`. Executors apply to the whole process and cannot be
+    /// removed: each block is measured in a child process.
     static let executors: [Subject] = [
         Subject(
             "hrtimer.executors.task-sleep",

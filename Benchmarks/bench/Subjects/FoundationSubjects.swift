@@ -22,7 +22,7 @@ extension Subject {
             recorder in
             let dates = DateGrid()
             let loop = RunLoop.current
-            // A loop with nothing in it does not wait.
+            // A loop without timers and sources does not wait.
             let never = Timer(fire: .distantFuture, interval: 0, repeats: false) { _ in }
             loop.add(never, forMode: .default)
             defer { never.invalidate() }
@@ -35,7 +35,7 @@ extension Subject {
         },
     ]
 
-    /// `tolerance` is a part of the interval.
+    /// `tolerance` is a fraction of the interval.
     private static func measureTimer(_ recorder: BlockRecorder, tolerance: Double) {
         let dates = DateGrid()
         let loop = RunLoop.current
@@ -51,14 +51,14 @@ extension Subject {
     }
 }
 
-/// Turns instants of `CLOCK_MONOTONIC` into dates, which count on the wall clock.
+/// Converts instants of `CLOCK_MONOTONIC` to dates, which count on the wall clock.
 struct DateGrid {
     /// Wall clock minus monotonic clock.
     private let offset_ns: Int64
 
     init() {
-        // Of several readings the one with the least time between its clocks; anything lost makes dates later, so that
-        // no subject is said to be early through our own error.
+        // Uses the reading with the least time between its clocks. Any error makes dates later, so that it cannot make a
+        // subject look early.
         var best: (gap_ns: Int64, offset_ns: Int64) = (.max, 0)
         for _ in 0..<16 {
             let before_ns = cbench_now_ns()
@@ -69,7 +69,7 @@ struct DateGrid {
         offset_ns = best.offset_ns
     }
 
-    /// The first date that is not before the instant; dates of this century are 119 ns apart.
+    /// Returns the first date that is not before the instant; dates of this century are 119 ns apart.
     func date(at instant_ns: Int64) -> Date {
         let reference_ns = Int64(Date.timeIntervalBetween1970AndReferenceDate) * 1_000_000_000
         let interval_ns = instant_ns + offset_ns - reference_ns

@@ -4,7 +4,7 @@ import Glibc
 import HRTimer
 
 extension Subject {
-    /// This library's faces, each on an engine or loop of its own.
+    /// This library's interfaces, each on its own engine or loop.
     static let hrtimer: [Subject] = [
         Subject(
             "hrtimer.engine.normal",
@@ -92,7 +92,7 @@ extension Subject {
     ) throws {
         try withEngine(recorder, precision, budget: budget) { engine in
             let source = TimerSource(flags: [], engine: engine, queue: queue)
-            // As Dispatch's subject does: the handler is let go with the cancellation below.
+            // As in Dispatch's subject, the handler retains the source; the cancellation below releases the handler.
             source.setEventHandler {
                 let woke_ns = cbench_now_ns()
                 recorder.fire(woke_ns, for: Int64(source.data))
@@ -164,7 +164,7 @@ extension Subject {
         recorder.timersLeftBehind += loop.liveTimers
     }
 
-    /// A display's rate instead of the run's interval.
+    /// Returns a subject with a display's rate instead of the run's interval.
     private static func displayLink(_ name: String, _ rate: FrameRate) -> Subject {
         let interval_ns = Int64((1e9 / rate.framesPerSecond).rounded())
         let hertz = rate.denominator == 1 ? "\(rate.numerator)" : "\(rate.numerator)/\(rate.denominator)"
@@ -174,7 +174,7 @@ extension Subject {
         }
     }
 
-    /// The link has a grid of its own, which begins where it was added.
+    /// The link has its own grid, which begins when it is added.
     private static func measureDisplayLink(_ recorder: BlockRecorder, _ loop: TimerLoop, _ rate: FrameRate? = nil) {
         let link = DisplayLink(frameRate: rate ?? FrameRate(1e9 / Double(recorder.interval_ns))) { link in
             let woke_ns = cbench_now_ns()
@@ -186,7 +186,7 @@ extension Subject {
         recorder.timersLeftBehind += loop.liveTimers
     }
 
-    /// An engine for one block; what still lives on it afterwards is noted.
+    /// Runs `body` with an engine for one block, and records how many timers are still live on it afterwards.
     private static func withEngine(
         _ recorder: BlockRecorder,
         _ precision: TimerPrecision,
@@ -205,8 +205,8 @@ extension Subject {
         try body(engine)
     }
 
-    /// A cancelled timer goes when the engine's thread comes to it, which is soon; one that is there after a second is
-    /// there for good.
+    /// Returns the timers that are still live. The engine's thread soon removes a cancelled timer; one that is still there
+    /// after a second stays for good.
     private static func timersLeft(on engine: TimerEngine) -> Int {
         let limit_ns = cbench_now_ns() + 1_000_000_000
         while engine.liveTimers > 0, cbench_now_ns() < limit_ns { usleep(1000) }

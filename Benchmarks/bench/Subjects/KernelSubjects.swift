@@ -2,7 +2,7 @@ import CBench
 import CHRTimer
 
 extension Subject {
-    /// What Linux itself offers. The loops are in C: CBench, kernel_*.c.
+    /// The waits of Linux itself. The loops are in C: CBench, kernel_*.c.
     static let kernel: [Subject] =
         [
             Subject(referenceID, "clock_nanosleep(2), absolute; with the thread's timer slack, 50 us by default") {
@@ -76,7 +76,7 @@ extension Subject {
             },
         ] + fixedMargins
 
-    /// The hybrid at each of the margins that somebody might choose.
+    /// The hybrid at several margins that a program might choose.
     private static let fixedMargins = [20, 40, 60, 80, 120, 200].map { (margin_us: Int64) in
         Subject(
             "kernel.hybrid.slack-1.\(margin_us)us",
@@ -89,7 +89,7 @@ extension Subject {
 }
 
 extension BlockRecorder {
-    /// On a thread that ends with its block, as every block's does.
+    /// Sets the slack of the thread, which ends with its block, as every block's thread does.
     fileprivate func fillWithLeastSlack(_ loop: (UnsafeMutablePointer<cbench_block>) -> CInt) throws {
         let status = hrt_thread_set_timer_slack_ns(1)
         if status != 0 { throw BenchError("timer slack cannot be set (errno \(-status))") }

@@ -2,7 +2,7 @@ import CBench
 import Glibc
 
 extension Subject {
-    /// What else Linux and its C library can wait by. The loops are in C: CBench, kernel_relative.c and kernel_blocking.c.
+    /// Further waits of Linux and its C library. The loops are in C: CBench, kernel_relative.c and kernel_blocking.c.
     static let kernelWaits: [Subject] = [
         wait("kernel.clock-nanosleep-rel", "clock_nanosleep(2), relative; default slack", cbench_clock_nanosleep_rel),
         wait("kernel.nanosleep", "nanosleep(2), relative; default slack", cbench_nanosleep),
@@ -48,7 +48,7 @@ extension Subject {
         wait("kernel.semtimedop", "semtimedop(2), relative", cbench_semtimedop),
     ]
 
-    /// What a default run leaves out.
+    /// Returns a subject that a default run leaves out.
     static func wait(
         _ id: String,
         _ explanation: String,

@@ -1,7 +1,7 @@
 import CBench
 
 extension Subject {
-    /// libevent's timers on a base of their own. The loops are in C: CBench, kernel_libevent.c.
+    /// libevent's timers, each on its own base. The loops are in C: CBench, kernel_libevent.c.
     static let libevent: [Subject] = [
         Subject("libevent.default", "libevent timer, one-shot; a coarse clock, and waits in whole ms") {
             try $0.fill(cbench_libevent_default)

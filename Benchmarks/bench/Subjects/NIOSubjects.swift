@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 
 extension Subject {
-    /// SwiftNIO's timers, each on a loop of its own, rearmed by the loop itself.
+    /// SwiftNIO's timers, each on its own loop, rearmed by the loop itself.
     static let nio: [Subject] = [
         Subject("nio.schedule-task", "EventLoop.scheduleTask for each deadline") { recorder in
             try onEventLoop(recorder) { scheduleTask(recorder, $0) }
@@ -55,7 +55,7 @@ extension Subject {
 }
 #else
 extension Subject {
-    /// In the list all the same.
+    /// Listed nevertheless.
     static let nio: [Subject] = ["nio.schedule-task", "nio.schedule-callback"].map { id in
         Subject(id, "SwiftNIO's \(id == "nio.schedule-task" ? "scheduleTask" : "scheduleCallback")") { _ in
             throw BenchError(withoutNIO)

@@ -1,8 +1,8 @@
 import CBench
 
 extension Subject {
-    /// What the concurrency runtime offers. Sleeps are on `SuspendingClock`: on Linux that is `CLOCK_MONOTONIC`, the
-    /// clock of the stamps.
+    /// The sleeps of the concurrency runtime. They are on `SuspendingClock`, which on Linux is `CLOCK_MONOTONIC`, the clock
+    /// of the time stamps, if their description does not say otherwise.
     static let swiftConcurrency: [Subject] = [
         Subject("swift.task-sleep", "Task.sleep(until:) on SuspendingClock, default tolerance") {
             try measureTaskSleep($0, tolerance: nil)
@@ -53,7 +53,7 @@ extension Subject {
         try recorder.waitUntilFull()
     }
 
-    /// Fills the block by `Task.sleep`, whichever executor fires it.
+    /// Fills the block by `Task.sleep`, on any executor.
     static func sleepOnAndOn(_ recorder: BlockRecorder, _ tolerance: Duration?) async throws {
         let zero = SuspendingClock.Instant.monotonicZero
         _ = recorder.begin()
@@ -67,8 +67,8 @@ extension Subject {
 }
 
 extension SuspendingClock.Instant {
-    /// Where `CLOCK_MONOTONIC` reads 0. Of several readings the one with the least time between its clocks; what is lost makes
-    /// it later, so that what is on time is never called early.
+    /// The instant at which `CLOCK_MONOTONIC` reads 0, from the reading with the least time between its clocks. Any error
+    /// makes it later, so that a fire that is on time never looks early.
     static var monotonicZero: SuspendingClock.Instant {
         var best: (gap_ns: Int64, zero: SuspendingClock.Instant) = (.max, .now)
         for _ in 0..<16 {

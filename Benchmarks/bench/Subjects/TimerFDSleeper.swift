@@ -2,15 +2,15 @@ import CBench
 import Foundation
 import HRTimerCore
 
-/// A thread that runs tasks and fires their sleeps by one timerfd and an array in the order of deadlines: what platform executors
-/// for Swift do, in a few lines, to compare with.
+/// A thread that runs tasks and fires their sleeps by one timerfd and an array in the order of deadlines: a minimal version
+/// of platform executors for Swift, for comparison.
 final class TimerFDSleeper: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
         /// The latest first.
         var sleeps: [(deadline_ns: Int64, continuation: CheckedContinuation<Void, Never>)] = []
         var hasStopped = false
-        /// That runs them; nobody else is to be woken.
+        /// The thread that runs the jobs; it need not wake itself.
         var thread: pthread_t?
     }
 
@@ -54,7 +54,7 @@ final class TimerFDSleeper: TaskExecutor {
                 let place = state.sleeps.firstIndex { $0.deadline_ns < deadline_ns } ?? state.sleeps.count
                 state.sleeps.insert((deadline_ns, continuation), at: place)
             }
-            // On the thread itself: it looks at the deadlines before it waits again.
+            // No wake: this runs on the thread itself, which checks the deadlines before it waits again.
         }
     }
 

@@ -1,15 +1,15 @@
 import CBench
 import CHRTimer
 
-/// What the machine itself can do at a display's rate: a thread that sleeps by clock_nanosleep(2), with the slack of this
-/// library's threads, while a link follows the display.
+/// What the machine itself can achieve at a display's rate: a thread that sleeps by clock_nanosleep(2), with the slack of
+/// this library's threads, while a link follows the display.
 struct KernelTicks {
-    /// How late it woke; sorted, in ns.
+    /// How late the thread woke; sorted, in ns.
     let lateness_ns: [Int64]
-    /// Deadlines that passed before it woke for the one before.
+    /// The number of deadlines that passed before the thread woke for the previous one.
     let missed: Int
 
-    /// Sleeps for so many periods on the calling thread, half a period after each refresh: out of the link's way.
+    /// Sleeps for `periods` periods on the calling thread, half a period after each refresh, so as not to disturb the link.
     static func measure(_ periods: Int, of period_ns: Int64, since refresh_ns: Int64) throws -> KernelTicks {
         let middle_ns = refresh_ns + period_ns / 2 - period_ns
         let recorder = BlockRecorder(

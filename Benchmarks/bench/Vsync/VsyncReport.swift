@@ -1,6 +1,6 @@
 import HRTimer
 
-/// What a person reads: each source in a line, what was not found, and what links would follow.
+/// The text for people: each source in a line, the sources that were not found, and the source that links would follow.
 struct VsyncText {
     let session: VsyncSession
     let host: HostReport
@@ -68,7 +68,7 @@ struct VsyncText {
     private func bold(_ text: String) -> String { isColoured ? "\u{1b}[1m\(text)\u{1b}[0m" : text }
 }
 
-/// What a program reads of `bench vsync`: schema 1 without latencies.
+/// The result of `bench vsync` for programs: schema 1 without latencies.
 struct VsyncJSON {
     let session: VsyncSession
     let host: HostReport
@@ -116,7 +116,7 @@ struct VsyncJSON {
             "source": .string(result.kind.rawValue),
             "refused_because": .null,
             "told_hz": JSONValue(result.told?.framesPerSecond),
-            // Unlike those of latencies, its digits count: ten.
+            // Not rounded as latencies are: ten of its digits matter.
             "measured_hz": .number(result.framesPerSecond),
             "state": .string(result.state.rawValue),
             "residual_ns": JSONValue(statistics.residual?.inNanoseconds),

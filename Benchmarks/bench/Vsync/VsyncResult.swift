@@ -1,9 +1,9 @@
 import HRTimer
 
-/// What one source gave.
+/// The result of one source.
 struct VsyncResult {
     let kind: VsyncSource.Kind
-    /// Why there is nothing else; nil if there is.
+    /// The reason why there is no other value; nil if there is one.
     var refusal: String?
     var told: FrameRate?
     var framesPerSecond = 0.0
@@ -11,9 +11,9 @@ struct VsyncResult {
     var statistics: VsyncSource.Statistics?
     var calls = 0
     var dropped = 0
-    /// How far calls were from the line through the refreshes that they were for; sorted, in ns.
+    /// The distances of the calls from the line through the refreshes that they were for; sorted, in ns.
     var deviations_ns: [Int64] = []
-    /// What the kernel itself did meanwhile.
+    /// The kernel's own lateness at the same time.
     var kernel: KernelTicks?
 
     init(kind: VsyncSource.Kind, refusal: String) {
@@ -46,7 +46,7 @@ struct VsyncResult {
         private let slope: Double
         private let intercept: Double
 
-        /// Nil with fewer than two instants.
+        /// Returns nil with fewer than two instants.
         init?(_ instants_ns: [Int64], period_ns: Double) {
             guard let first_ns = instants_ns.first, instants_ns.count >= 2 else { return nil }
             self.first_ns = first_ns
@@ -73,7 +73,7 @@ struct VsyncResult {
 }
 
 extension [Int64] {
-    /// Of sorted values; where there are ten beyond it, as everywhere in the bench.
+    /// Returns a percentile of sorted values; nil unless ten values lie beyond it, as everywhere in the bench.
     func percentile(_ percent: Double) -> Int64? {
         guard Double(count) * (100 - percent) / 100 >= 10 else { return nil }
         return self[Swift.min(count - 1, Int(Double(count) * percent / 100))]

@@ -3,9 +3,9 @@ import HRTimer
 
 /// One run of `bench vsync`: sources one after the other, on the thread that calls `run`.
 final class VsyncSession {
-    /// In the order in which they are looked for.
+    /// In the order in which the sources are looked for.
     private(set) var results: [VsyncResult] = []
-    /// What links without a rate would follow here.
+    /// The source that links without a rate would follow here.
     private(set) var chosen: VsyncSource?
     private(set) var wasInterrupted = false
     private let kinds: [VsyncSource.Kind]
@@ -40,13 +40,13 @@ final class VsyncSession {
         case .wayland:
             let window = try WaylandWindow()
             let source = try VsyncSource.wayland(window.surface)
-            // Before the window goes.
+            // Before the window is closed.
             defer { source.detach() }
             return try measure(source) { window.draw(source) }
         }
     }
 
-    /// Nobody waits for longer for a rate to be learnt.
+    /// The longest time to wait for a rate to be learned.
     private static let learning: Duration = .seconds(3)
 
     private func measure(_ source: VsyncSource, draw: @escaping @Sendable () -> Void = {}) throws -> VsyncResult {
@@ -61,7 +61,7 @@ final class VsyncSession {
             if cbench_stop_requested() { loop.stop() }
         }
         link.add(to: loop, forMode: .default)
-        // A virtual display is known; half a second is for the first calls.
+        // The rate of a virtual display is known; it gets half a second for the first calls.
         let known: [VsyncSource.State] = [.virtual, .locked]
         let limit = loop.now.advanced(by: Self.learning)
         repeat {
@@ -80,7 +80,7 @@ final class VsyncSession {
         return VsyncResult(source, link, ticks, dropped: link.droppedFrames - droppedBefore, kernel)
     }
 
-    /// Nil for what was too short for one period.
+    /// Runs `body` while the kernel's ticks are measured. Returns nil if the time is too short for one period.
     private func besideKernel(_ link: DisplayLink, _ body: () -> Void) throws -> KernelTicks? {
         let period_ns = Int64((1e9 / link.maximumFramesPerSecond).rounded())
         let refresh_ns = link.timestamp.nanoseconds
@@ -93,14 +93,15 @@ final class VsyncSession {
     }
 }
 
-/// What a link was called for, and when. On the loop's thread alone; all memory is there before the first call.
+/// The refreshes that a link was called for, and the times of the calls. Used only on the loop's thread; all memory is
+/// allocated before the first call.
 final class VsyncTicks: @unchecked Sendable {
     // Sendable: handler and reader are on one thread.
     private(set) var all: [(refresh_ns: Int64, called_ns: Int64)] = []
     private var isOn = false
 
     init(room: Int) {
-        // Written once: a page that comes in at the first touch would be lateness of ours.
+        // Written once: a page fault at the first touch would add lateness that is our own.
         all = Array(repeating: (0, 0), count: room)
         all.removeAll(keepingCapacity: true)
     }
@@ -115,9 +116,9 @@ final class VsyncTicks: @unchecked Sendable {
     }
 }
 
-/// Frames a second, on a terminal, while they are measured.
+/// Shows frames per second on a terminal while they are measured.
 final class LiveMeter: @unchecked Sendable {
-    // Sendable: on the loop's thread alone.
+    // Sendable: used only on the loop's thread.
     private let meter = FrameRateMeter()
     private let kind: VsyncSource.Kind
     private let isShown: Bool
@@ -128,7 +129,7 @@ final class LiveMeter: @unchecked Sendable {
         self.isShown = isShown
     }
 
-    /// Written at most ten times a second, after what is measured.
+    /// Writes at most ten times a second, after the measured work.
     func note(_ link: DisplayLink) {
         guard isShown else { return }
         meter.note(link)

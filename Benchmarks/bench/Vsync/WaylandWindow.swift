@@ -4,7 +4,7 @@ import HRTimer
 
 /// A window on the compositor of WAYLAND_DISPLAY, which reports its refreshes.
 final class WaylandWindow: @unchecked Sendable {
-    // Sendable: used by the thread that measures, alone.
+    // Sendable: used only by the measuring thread.
     private let window: OpaquePointer
 
     init() throws {
@@ -25,7 +25,7 @@ final class WaylandWindow: @unchecked Sendable {
         )
     }
 
-    /// A frame, of which the source may ask when it was shown.
+    /// Draws a frame. The source may ask when the frame was shown.
     func draw(_ source: VsyncSource) {
         source.willCommit()
         wayland_window_draw(window)

@@ -2,17 +2,18 @@ import CHRTimer
 import Foundation
 import HRTimerCore
 
-/// What ran on the processor of a late thread, by the kernel's trace events: the interrupt, softirq or thread, as `rtla timerlat`
-/// names them. As root with tracefs (ftrace.rst in the kernel's Documentation/trace); without it, it says what it lacks.
+/// Names what ran on the processor of a late thread, from the kernel's trace events: an interrupt, softirq or thread, like
+/// `rtla timerlat`. Needs root and tracefs (ftrace.rst in the kernel's Documentation/trace); otherwise it says what it
+/// lacks.
 final class KernelTrace: Sendable {
-    /// From a deadline to the fire of that thread.
+    /// The time from a deadline to the fire of that thread.
     struct Window: Sendable {
         let begin_ns: Int64
         let end_ns: Int64
         let thread: Int32
     }
 
-    /// Why nothing is named; nil if something can be.
+    /// The reason why nothing can be named; nil if something can.
     let lacks: String?
     private let instance: String?
 
@@ -61,11 +62,11 @@ final class KernelTrace: Sendable {
         _ = Self.write("1", "\(instance)/tracing_on")
     }
 
-    /// What had the processor longest in each of the windows, and in how many of them.
+    /// Returns, for each name, in how many of the windows it occupied the processor longest.
     func end(_ windows: [Window]) -> [String: Int] {
         guard let instance, lacks == nil else { return [:] }
         _ = Self.write("0", "\(instance)/tracing_on")
-        // Not by its size, which is told as 0.
+        // Read to its end, because tracefs reports its size as 0.
         guard let file = FileHandle(forReadingAtPath: "\(instance)/trace"), let data = try? file.readToEnd() else {
             return [:]
         }
@@ -74,7 +75,7 @@ final class KernelTrace: Sendable {
     }
 }
 
-/// The lines of a tracefs `trace` file, as spans in which something had a processor.
+/// The lines of a tracefs `trace` file, as spans in which something occupied a processor.
 struct TraceReading {
     struct Span {
         let name: String
@@ -84,10 +85,10 @@ struct TraceReading {
     }
 
     private(set) var spans: [Span] = []
-    /// When a thread came to a processor: on which it was woken.
+    /// When a thread was switched to on a processor: the processor on which it was woken.
     private var arrivals: [(thread: Int32, cpu: Int, at_ns: Int64)] = []
 
-    /// A line is `  name-PID  [003] d..2.  1234.567890: event: details`.
+    /// Parses lines such as `  name-PID  [003] d..2.  1234.567890: event: details`.
     init(_ text: String) {
         var open: [String: (name: String, at_ns: Int64)] = [:]
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {
@@ -114,11 +115,12 @@ struct TraceReading {
         }
     }
 
-    /// By name, in how many windows it had the processor longest; its own thread does not count.
+    /// Returns, for each name, in how many windows it occupied the processor longest; the late thread itself does not
+    /// count.
     func culprits(_ windows: [KernelTrace.Window]) -> [String: Int] {
         var counts: [String: Int] = [:]
         for window in windows {
-            // The processor that it came to in the end.
+            // The processor on which the thread ran at the end.
             let arrival = arrivals.last { $0.thread == window.thread && $0.at_ns <= window.end_ns + 1000 }
             guard let arrival, arrival.at_ns >= window.begin_ns else { continue }
             var times: [String: Int64] = [:]
@@ -166,7 +168,7 @@ struct TraceReading {
             return String(details[found.upperBound...].prefix { $0 != " " && $0 != "\n" })
         }
 
-        /// As in `vec=3 [action=NET_RX]`.
+        /// The action in brackets, as in `vec=3 [action=NET_RX]`.
         var bracketed: String? { field("action").map { $0.replacingOccurrences(of: "]", with: "") } }
     }
 }

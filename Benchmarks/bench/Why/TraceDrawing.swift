@@ -1,8 +1,8 @@
 import Foundation
 
-/// `bench report --trace`: a file in the Trace Event Format as a picture, around its latest fire.
+/// `bench report --trace`: draws a file in the Trace Event Format, around its latest fire.
 enum TraceDrawing {
-    /// Any picture of the same file is the same.
+    /// Writes the picture. The same file always gives the same picture.
     static func draw(_ data: Data, named name: String, to files: [String]) throws {
         guard files.count == 1, let file = files.first, file.hasSuffix(".svg") else {
             throw BenchError("report --trace takes one -o FILE.svg")
@@ -53,7 +53,7 @@ enum TraceDrawing {
         guard let first = timed.map(\.at_us).min(), let last = timed.map({ $0.at_us + $0.length_us }).max() else {
             throw BenchError("\(name) has no events")
         }
-        // Around the latest fire: three times as much as its lateness, ten milliseconds at least.
+        // Around the latest fire: three times its lateness, at least ten milliseconds.
         let late = pairs(events).filter { $0.begin.name.hasPrefix("late") }
         let worst = late.max { $0.end.at_us - $0.begin.at_us < $1.end.at_us - $1.begin.at_us }
         let span = worst.map { max(10_000, 3 * ($0.end.at_us - $0.begin.at_us)) } ?? min(20_000, last - first)
@@ -145,7 +145,7 @@ enum TraceDrawing {
 
     private static func us(_ us: Double) -> String { timeText(Int64(us * 1000)) }
 
-    /// Begin and end of what has a track of its own.
+    /// Returns begin and end of the events that have an id, which makes them a track of their own.
     static func pairs(_ events: [Event]) -> [(begin: Event, end: Event)] {
         var open: [String: Event] = [:]
         var pairs: [(begin: Event, end: Event)] = []
@@ -157,7 +157,7 @@ enum TraceDrawing {
         return pairs
     }
 
-    /// So that none overlaps another; eight at most.
+    /// Distributes spans over at most eight rows so that none overlaps another; spans beyond that are left out.
     private static func lanes(_ spans: [(begin: Event, end: Event)]) -> [[(begin: Event, end: Event)]] {
         var lanes: [[(begin: Event, end: Event)]] = []
         for span in spans.sorted(by: { $0.begin.at_us < $1.begin.at_us }) {

@@ -5,7 +5,7 @@ import Foundation
 import HRTimer
 import HRTimerCore
 
-/// Makes timers late, each in one way.
+/// Makes timers late, each by one cause.
 enum WhyCauses {
     private static func engine(
         _ tally: WhyTally,
@@ -17,8 +17,8 @@ enum WhyCauses {
         return engine
     }
 
-    /// The first of two timers takes its time, and the second is due meanwhile. Not at one instant: their order would be that
-    /// in which they were armed, and another after the first had left a deadline out.
+    /// Runs two timers: the handler of the first takes long, and the second is due meanwhile. They are not due at the same
+    /// instant: the order would then be that of arming, and would change after the first has skipped a deadline.
     private static func behind(
         _ tally: WhyTally,
         from first: MonotonicInstant = .now.advanced(by: .milliseconds(20)),
@@ -38,15 +38,16 @@ enum WhyCauses {
         while cbench_now_ns() < end_ns {}
     }
 
-    /// A neighbour takes the pages of the first timer's memory away, 2 ms before each call.
+    /// A neighbour thread removes the pages of the first timer's memory, 2 ms before each call.
     static func faults(_ tally: WhyTally) throws {
         let page = Int(getpagesize())
-        // 4 MiB. Free blocks of 8 are reported to the host of a guest, by a kernel thread that takes the processor for that.
+        // 4 MiB. In a guest, free blocks of 8 MiB are reported to the host by a kernel thread, which occupies the
+        // processor.
         let size = 1024 * page
         guard let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
             memory != MAP_FAILED
         else { throw BenchError("no memory for the handler") }
-        // A huge page would come by one fault.
+        // A huge page would need only one fault.
         madvise(memory, size, MADV_NOHUGEPAGE)
         let address = UInt(bitPattern: memory)
         let first = MonotonicInstant.now.advanced(by: .milliseconds(20))
@@ -61,7 +62,7 @@ enum WhyCauses {
         }
         neighbour.start()
         try behind(tally, from: first) {
-            // Sendable: mapped until the process ends; the engine's thread alone writes to it.
+            // Sendable: mapped until the process ends; only the engine's thread writes to it.
             guard let memory = UnsafeMutableRawPointer(bitPattern: address) else { return }
             for offset in stride(from: 0, to: size, by: page) {
                 memory.storeBytes(of: 1, toByteOffset: offset, as: UInt8.self)
@@ -70,7 +71,7 @@ enum WhyCauses {
         isOver.withLock { $0 = true }
     }
 
-    /// Three processes that compute, on the processor of the engine's thread, which is polite.
+    /// Three processes compute on the processor of the engine's thread, which has a nice value of 10.
     static func busyProcess(_ tally: WhyTally) throws {
         let processor = firstProcessor
         let children = try (0..<3).map { _ in try computing(on: processor) }
@@ -91,7 +92,7 @@ enum WhyCauses {
     private static func computing(on processor: Int) throws -> Process {
         let child = Process()
         child.executableURL = URL(fileURLWithPath: "/usr/bin/taskset")
-        // Ends by itself when this process has gone: its standard input is a pipe of ours.
+        // The shell checks whether this process still exists, and ends by itself when it is gone.
         child.arguments = [
             "-c", "\(processor)", "/bin/sh", "-c",
             "while kill -0 \(getpid()) 2>/dev/null; do i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; done",
@@ -100,7 +101,7 @@ enum WhyCauses {
         return child
     }
 
-    /// Somebody else stops this process.
+    /// Another process stops this one.
     static func stop(_ tally: WhyTally) throws {
         let engine = try engine(tally, beyond: .milliseconds(4))
         engine.schedule(after: .milliseconds(5), every: .milliseconds(5)) { tally.see($0) }
@@ -108,7 +109,7 @@ enum WhyCauses {
         engine.shutdown()
     }
 
-    /// A thread that computes uses up the quota of the cgroup that both are in.
+    /// A computing thread uses up the quota of the cgroup, which contains both threads.
     static func throttled(_ tally: WhyTally) throws {
         let group = try Quota()
         defer { group.remove() }
@@ -130,7 +131,7 @@ enum WhyCauses {
         source.onLate(beyond: .milliseconds(1)) { tally.count($0) }
         let first = MonotonicInstant.now.advanced(by: .milliseconds(20))
         source.schedule(deadline: first, repeating: .milliseconds(20))
-        // A block that is in the queue before the call, and leaves it when that is late.
+        // A block that is in the queue before the call, and ends after the call is late.
         engine.schedule(at: first.advanced(by: .milliseconds(-2)), every: .milliseconds(20)) { fire in
             queue.async { cbench_sleep_until(fire.deadline.nanoseconds + 10_000_000) }
         }
@@ -147,7 +148,7 @@ enum WhyCauses {
         let end = MonotonicInstant.now.advanced(by: .seconds(120))
         while !tally.isFull, .now < end {
             let called = DispatchSemaphore(value: 0)
-            // In the middle of the step: late by half of it.
+            // The step skips the deadline, and makes the timer late by the rest of the step.
             engine.schedule(after: .milliseconds(10)) { _ in called.signal() }
             usleep(2_000)
             try setWall(ahead_ns: step.nanosecondsRoundedUp)
@@ -166,7 +167,7 @@ enum WhyCauses {
         }
     }
 
-    /// Nothing is done to it.
+    /// Nothing disturbs the timer.
     static func idle(_ tally: WhyTally) throws {
         let engine = try engine(tally, beyond: .microseconds(5))
         engine.schedule(after: .milliseconds(5), every: .milliseconds(5)) { tally.see($0) }
@@ -174,7 +175,7 @@ enum WhyCauses {
         engine.shutdown()
     }
 
-    /// Twenty timers of each millisecond, some of which take their time: every fire that is late at all.
+    /// Twenty timers with intervals of about a millisecond, one with a slow handler; counts every fire that is late at all.
     static func sum(_ tally: WhyTally) throws {
         let engine = try engine(tally, beyond: .zero)
         for number in 0..<20 as Range<Int64> {
@@ -188,12 +189,12 @@ enum WhyCauses {
     }
 }
 
-/// A cgroup with a quota of processor time, which this process is in.
+/// A cgroup with a quota of processor time, which contains this process.
 private struct Quota {
     private let path: String
     private let parent: String
 
-    /// Of either version of cgroups. A fifth of one processor, in periods of 50 ms.
+    /// Creates a cgroup of either version. The quota is a fifth of one processor, in periods of 50 ms.
     init() throws {
         let name = "hrtimer-why-\(getpid())"
         let kinds = [

@@ -3,7 +3,7 @@ import Foundation
 import HRTimer
 import HRTimerCore
 
-/// `bench why`: makes timers late in known ways, and checks that the explanation names each.
+/// `bench why`: makes timers late in known ways, and checks that the explanation names each cause.
 struct WhyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "why",
@@ -45,7 +45,7 @@ struct WhyCommand: ParsableCommand {
         if hasFailed { throw ExitCode.failure }
     }
 
-    /// In a process of its own, which may be stopped, throttled and pinned.
+    /// Runs the scenario in a separate process, which may be stopped, throttled and pinned.
     private static func outcome(of scenario: WhyScenario, fires: Int) throws -> WhyOutcome {
         let child = Process()
         child.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -66,7 +66,7 @@ struct WhyCommand: ParsableCommand {
     }
 }
 
-/// Stops a process again and again.
+/// Stops a process repeatedly.
 private final class Stopping: Sendable {
     private let isOver = Locked(false)
     private let hasEnded = DispatchSemaphore(value: 0)
@@ -91,15 +91,15 @@ private final class Stopping: Sendable {
     }
 }
 
-/// What one cause came to.
+/// The result for one cause.
 struct WhyOutcome: Codable {
     var late = 0
     var lateness_ns: Int64 = 0
     var parts_ns: [String: Int64] = [:]
-    /// Reports whose parts do not add up, within 2 us, to what the handler saw.
+    /// The number of reports whose parts do not add up, within 2 us, to the lateness that the handler saw.
     var wrong = 0
     var throttled = 0
-    /// Why it could not be made here.
+    /// The reason why the cause could not be produced here.
     var missing: String?
 
     func share(_ causes: [LatenessCause]) -> Double {
@@ -126,7 +126,7 @@ struct WhyOutcome: Codable {
     }
 }
 
-/// What `--fires` takes.
+/// Parses the value of `--fires`.
 @Sendable
 func parseFires(_ text: String) throws -> Int {
     guard let fires = Int(text), (20...10_000_000).contains(fires) else {

@@ -28,7 +28,7 @@ struct WhyOptions: ParsableArguments {
         if beyond != nil, !why { throw ValidationError("--why-beyond takes --why with it") }
     }
 
-    /// Nil if nobody asked.
+    /// Returns nil without `--why` and `--trace`.
     func run() throws -> WhyRun? {
         guard why || trace != nil else { return nil }
         return WhyRun(explains: why, bound_ns: beyond, isTraced: trace != nil)

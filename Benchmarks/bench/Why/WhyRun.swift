@@ -4,7 +4,7 @@ import HRTimer
 import HRTimerCore
 import Synchronization
 
-/// What made the fires of a run late, whoever fired: from what the kernel had counted of their threads.
+/// Explains what made the fires of a run late, for any kind of timer, from the kernel's counts for their threads.
 final class WhyRun: Sendable {
     private let explains: Bool
     private let bound_ns: Int64?
@@ -12,11 +12,11 @@ final class WhyRun: Sendable {
     private let kernel: KernelTrace?
 
     private struct State: Sendable {
-        // Sendable: memory that one block has at a time. Not freed before the process ends: a subject that stalls may fire still.
+        // Sendable: only one block at a time uses this memory. It is never freed, because a stalled subject may still fire.
         nonisolated(unsafe) var room: UnsafeMutableBufferPointer<cbench_why_fire>?
     }
 
-    /// That of the run with `--trace`.
+    /// The flight recorder of a run with `--trace`.
     static var flightRecorder: FlightRecorder? { recorder.withLock { $0 } }
     private static let recorder = Locked<FlightRecorder?>(nil)
 
@@ -31,14 +31,14 @@ final class WhyRun: Sendable {
         guard explains else { return }
         var room = state.withLock { $0.room.take() } ?? .init(start: nil, count: 0)
         if room.count < fires { room = .allocate(capacity: fires) }
-        // Written now, so that no page comes in at a fire.
+        // Written now, so that no fire causes a page fault.
         room.initialize(repeating: cbench_why_fire())
         state.withLock { [room] in $0.room = room }
         if let base = room.baseAddress { cbench_why_start(base, fires) }
         kernel?.begin()
     }
 
-    /// What a subject fired, on the thread that measures it.
+    /// Records the fires of a subject, on the thread that measures it.
     func note(_ fires: [Fire]) {
         guard let recorder = Self.flightRecorder else { return }
         for fire in fires { recorder.add(.call, .stale, fire.woke_ns, fire.woke_ns, fire.deadline_ns) }
@@ -53,7 +53,7 @@ final class WhyRun: Sendable {
         if result.tail == nil { result.tail = tail } else { result.tail?.add(tail) }
     }
 
-    /// Shows what was found, and writes the trace.
+    /// Shows the results, and writes the trace.
     func finish(_ results: [SubjectResult], _ options: WhyOptions, _ mayUseStandardOutput: Bool) throws {
         if explains {
             let tails = results.compactMap { result in result.tail.map { (result.subject.id, $0) } }
@@ -71,18 +71,18 @@ final class WhyRun: Sendable {
     }
 }
 
-/// The latest fires of a subject, and what they were late by.
+/// The latest fires of a subject, and the causes of their lateness.
 struct WhyTail: Sendable {
     private(set) var fires = 0
     private(set) var late = 0
-    /// The least lateness among them, of the first block.
+    /// The bound above which the first block's fires count as late.
     private(set) var bound_ns: Int64 = 0
     private(set) var parts_ns: [LatenessCause: Int64] = [:]
     private(set) var windows: [KernelTrace.Window] = []
-    /// What the kernel's trace has seen on the processor meanwhile, by name, and how often it was the longest.
+    /// For each name in the kernel's trace, how often it occupied the processor longest before a late fire.
     var culprits: [String: Int] = [:]
 
-    /// Those above the bound, by default above the 95th percentile.
+    /// Takes the fires above the bound, by default above the 95th percentile.
     init(_ fires: [cbench_why_fire], beyond bound_ns: Int64?) {
         self.fires = fires.count
         let sorted = fires.map { $0.woke_ns - $0.deadline_ns }.sorted()
@@ -105,12 +105,12 @@ struct WhyTail: Sendable {
 
     var total_ns: Int64 { parts_ns.values.reduce(0, +) }
 
-    /// Of all that they were late by, 0 to 1.
+    /// Returns the cause's share of all lateness, 0 to 1.
     func share(of cause: LatenessCause) -> Double {
         total_ns > 0 ? Double(parts_ns[cause] ?? 0) / Double(total_ns) : 0
     }
 
-    /// As a thread that did nothing but wait since its fire before.
+    /// Explains a fire, for a thread that only waited since its previous fire.
     static func explained(_ fire: cbench_why_fire) -> LatenessExplanation {
         var late = LateFire(deadline_ns: fire.deadline_ns, called_ns: fire.woke_ns)
         var timeline = ThreadTimeline()

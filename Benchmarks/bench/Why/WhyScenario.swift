@@ -5,7 +5,7 @@ import Foundation
 import HRTimer
 import HRTimerCore
 
-/// A cause that is made on purpose.
+/// A cause that is produced on purpose.
 enum WhyScenario: String, CaseIterable, ExpressibleByArgument {
     case slowHandler = "slow-handler"
     case busyProcess = "busy-process"
@@ -17,7 +17,7 @@ enum WhyScenario: String, CaseIterable, ExpressibleByArgument {
     case idle
     case sum
 
-    /// Where its lateness must lie.
+    /// The causes to which its lateness must be attributed.
     var causes: [LatenessCause] {
         switch self {
         case .slowHandler: [.handlerBefore]
@@ -33,7 +33,7 @@ enum WhyScenario: String, CaseIterable, ExpressibleByArgument {
     }
 }
 
-/// One cause, in the process that `bench why` starts for it. Writes what came of it to standard output.
+/// One cause, in the process that `bench why` starts for it. Writes the result to standard output.
 struct WhyScenarioCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "why-scenario", shouldDisplay: false)
 
@@ -61,7 +61,7 @@ struct WhyScenarioCommand: ParsableCommand {
     }
 }
 
-/// Counts the reports of one cause, and holds each against what the late handler saw.
+/// Counts the reports of one cause, and compares each with what the late handler saw.
 final class WhyTally: Sendable {
     private struct State: Sendable {
         var outcome = WhyOutcome()
@@ -80,7 +80,7 @@ final class WhyTally: Sendable {
 
     func isMissing(_ reason: String) { state.withLock { $0.outcome.missing = reason } }
 
-    /// A handler is called.
+    /// Records a handler's call.
     func see(_ fire: TimerFire) {
         let lateness_ns = fire.lateness.nanosecondsRoundedUp
         state.withLock { $0.seen[fire.token] = (fire.deadline.nanoseconds, lateness_ns) }
@@ -109,6 +109,6 @@ final class WhyTally: Sendable {
         if isLast { filled.signal() }
     }
 
-    /// Until there are as many late fires as were asked for, or for so long.
+    /// Waits until the requested number of fires were late, or until the timeout.
     func wait(seconds: Int = 120) { _ = filled.wait(timeout: .now() + .seconds(seconds)) }
 }

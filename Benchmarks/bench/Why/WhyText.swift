@@ -1,6 +1,6 @@
 import HRTimer
 
-/// What `bench run --why` shows: a line for each subject, and a column for each cause that there is.
+/// The text of `bench run --why`: a line for each subject, and a column for each cause that occurred.
 struct WhyText {
     let tails: [(id: String, tail: WhyTail)]
     let bound_ns: Int64?

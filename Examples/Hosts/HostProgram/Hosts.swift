@@ -4,12 +4,12 @@ import CSDL
 import CUV
 import HRTimer
 
-/// What the callbacks of C are given.
+/// The context of the hosts' C callbacks.
 final class Guest {
     let loop: TimerLoop
     let isOver: () -> Bool
     var end: () -> Void = {}
-    /// How often the host called.
+    /// The number of calls by the host.
     var calls = 0
 
     init(_ loop: TimerLoop, _ isOver: @escaping () -> Bool) {
@@ -30,11 +30,11 @@ final class Guest {
     var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 }
 
-/// The main loops of others. Each runs the loop until `isOver`, and gives how often it called.
+/// Main loops of other libraries. Each one runs the given loop until `isOver`, and returns how often it called the loop.
 enum Host: String, CaseIterable {
     case glib, libuv, sdl, frames
 
-    /// Whether it calls at each frame, and not when there is something to do.
+    /// Whether the host calls the loop at each frame, rather than when the loop has something to do.
     var isByFrame: Bool { self == .sdl }
 
     func run(_ loop: TimerLoop, until isOver: @escaping () -> Bool) throws -> Int {

@@ -1,4 +1,4 @@
-// What must hold under each host.
+// Scenarios, with the conditions that must hold under each host.
 import CGLib
 import Dispatch
 import Glibc
@@ -11,14 +11,14 @@ func require(_ holds: Bool, _ sentence: String) {
     exit(1)
 }
 
-/// Of all thread switches that the calling thread made by waiting.
+/// Returns the number of context switches that the calling thread has made by waiting.
 func waits() -> Int {
     var usage = rusage()
     getrusage(1, &usage)  // RUSAGE_THREAD, which Glibc hides
     return usage.ru_nvcsw
 }
 
-/// A count that handlers and hosts share; one thread alone touches it.
+/// A count that handlers and hosts share. Only one thread uses it.
 final class Count: @unchecked Sendable {
     var value = 0
 }
@@ -60,7 +60,7 @@ func posts(_ host: Host) throws {
     poster.join()
 }
 
-/// A timer is far away, and ends the host.
+/// The only timer is far away, and ends the host.
 func idle(_ host: Host) throws {
     let loop = TimerLoop()
     let done = Count()
@@ -68,7 +68,7 @@ func idle(_ host: Host) throws {
     let before = waits()
     let calls = try host.run(loop) { done.value == 1 }
     let waited = waits() - before
-    // Frames are the host's own: 24 in 400 ms, or 200.
+    // The host's own frames wait too: 24 of them in 400 ms, or 200.
     let frames = host == .frames ? 40 : host == .sdl ? 400 : 0
     require(calls <= 3 || host.isByFrame, "an idle loop is called for its timer alone, and not \(calls) times")
     require(waited <= 10 + frames, "an idle host sleeps, and does not wake \(waited) times")
@@ -96,7 +96,7 @@ func main(_ host: Host) throws {
     _ = task
 }
 
-/// A handler runs GLib's loop again, as a dialog does. How often the loop's timer was called in it.
+/// Has a handler run GLib's loop again, as a dialog does. Returns how often the loop's timer was called within.
 func nested(canRecurse: Bool) throws -> Int {
     let loop = TimerLoop()
     let inside = Count()
@@ -131,7 +131,7 @@ func nested(canRecurse: Bool) throws -> Int {
     return inside.value
 }
 
-/// Joined before the end of the program.
+/// A thread, which must be joined before the program ends.
 struct Thread {
     private let thread: pthread_t
 
@@ -156,5 +156,5 @@ struct Thread {
     func join() { pthread_join(thread, nil) }
 }
 
-/// Read first by the main thread.
+/// The main thread, since that is the first to read this.
 let mainThread = pthread_self()

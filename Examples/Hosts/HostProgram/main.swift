@@ -1,4 +1,4 @@
-// HostProgram HOST SCENARIO: exits with 0 if all holds.
+// Usage: HostProgram HOST SCENARIO. Exits with 0 if all conditions hold.
 import Glibc
 
 _ = mainThread

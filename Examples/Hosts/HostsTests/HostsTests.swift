@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// Loops under the main loops of others, each in a process of its own: GLib, libuv and SDL as Debian has them, and a loop of
-/// frames with a poll of its own, as Godot's.
+/// Loops inside the main loops of other libraries, each in a process of its own: GLib, libuv and SDL as packaged by Debian, and a
+/// loop of frames with a poll of its own, like Godot's.
 @Suite(.serialized) struct HostsTests {
     static let hosts = ["glib", "libuv", "sdl", "frames"]
 
-    /// The last line that the program writes.
+    /// Runs a scenario. Returns the last line that the program writes.
     private func run(_ host: String, _ scenario: String) throws -> String {
         let program = Process()
         program.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()

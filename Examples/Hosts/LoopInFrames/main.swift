@@ -1,5 +1,5 @@
-// A loop in an engine that has frames and a poll of its own between them, as Godot: calls come at their deadlines, also between
-// two frames. Where the engine lets nobody into its poll, call process() once a frame, as LoopInSDL does.
+// A loop in a game engine that polls between its frames, like Godot: calls come at their deadlines, also between two frames. If
+// the engine's poll takes no further descriptors, call process() once per frame, as LoopInSDL does.
 import CFrameLoop
 import HRTimer
 
@@ -10,7 +10,7 @@ let timer = LoopTimer(timeInterval: .milliseconds(10), repeats: true) { timer in
     if timer.fireInstant >= end { timer.invalidate() }
 }
 loop.add(timer, forMode: .default)
-loop.process()  // once, to begin
+loop.process()  // once at the start
 var host = frame_loop(
     fd: try loop.hostDescriptor(),
     on_ready: { _ in TimerLoop.main.process() },

@@ -1,10 +1,10 @@
-// A loop in GLib's main loop, which is GTK's too: timers, the main queue and tasks of the main actor beside GLib's own sources.
+// A loop in GLib's main loop, which GTK uses too: timers, the main queue and main actor tasks run beside GLib's own sources.
 import CGLib
 import Dispatch
 import HRTimer
 
 let loop = TimerLoop.main
-loop.process()  // once, to begin
+loop.process()  // once at the start
 let watch = g_unix_fd_add(
     try loop.hostDescriptor(),
     G_IO_IN,
@@ -14,7 +14,7 @@ let watch = g_unix_fd_add(
     },
     nil
 )
-// A dialog that a handler opens runs a loop of its own inside: without this the timers would stand still in it.
+// A dialog that a handler opens runs a nested main loop: without this call the timers would stop during the dialog.
 g_source_set_can_recurse(g_main_context_find_source_by_id(nil, watch), 1)
 
 let main = g_main_loop_new(nil, 0)

@@ -1,9 +1,9 @@
-// A loop in libuv's: one poll handle on its descriptor, one call when that is readable.
+// A loop in libuv's loop: one poll handle on its descriptor, and one call when that is readable.
 import CUV
 import HRTimer
 
 let loop = TimerLoop.main
-loop.process()  // once, to begin
+loop.process()  // once at the start
 let handle = UnsafeMutablePointer<uv_poll_t>.allocate(capacity: 1)
 uv_poll_init(uv_default_loop(), handle, try loop.hostDescriptor())
 uv_poll_start(handle, Int32(UV_READABLE.rawValue)) { _, _, _ in TimerLoop.main.process() }

@@ -1,9 +1,9 @@
-// A loop in the frames of SDL: what is due is called once a frame. For calls between frames wait for the descriptor as
+// A loop in the frames of SDL: due timers are called once per frame. For calls between frames wait for the descriptor, as
 // LoopInFrames does, or run the loop on a thread of its own.
 import CSDL
 import HRTimer
 
-SDL_SetHint(SDL_HINT_VIDEODRIVER, "dummy")  // an application leaves this out
+SDL_SetHint(SDL_HINT_VIDEODRIVER, "dummy")  // for this example only: an application leaves it out
 guard SDL_Init(SDL_INIT_VIDEO) == 0 else { fatalError(String(cString: SDL_GetError())) }
 let loop = TimerLoop.main
 let end = MonotonicInstant.now.advanced(by: .milliseconds(50))

@@ -3,13 +3,13 @@
 
 #include "hrt_queue.h"
 
-// A look into the queue of the C core, by its own headers.
+// Access to the inside of the C core's queue, by its own headers.
 
-// Checks every invariant of the structure and aborts with a sentence about the one that does not
-// hold. Files what is only listed to be filed. O(timers).
+// Checks every invariant of the structure, and aborts with a sentence about the first that does not
+// hold. Files the nodes that are only listed to be filed. O(timers).
 void ctest_queue_check(hrt_queue *queue);
 
-// The timer's deadline; HRT_NEVER if it is not armed, or if the token is stale.
+// Returns the timer's deadline; HRT_NEVER if it is not armed, or if the token is stale.
 int64_t ctest_queue_deadline_ns(const hrt_queue *queue, hrt_token token);
 
 #endif

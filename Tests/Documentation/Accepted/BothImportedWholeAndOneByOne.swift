@@ -4,10 +4,10 @@ import HRTimerCompat
 import class HRTimerCompat.RunLoop
 import class HRTimerCompat.Timer
 
-// Where both modules whole are ambiguous, the names one by one are the answer.
+// Importing both modules as wholes makes the names ambiguous; importing ours one by one resolves that.
 
 func uses() {
-    // By their own names, so that Foundation's would be refused.
+    // The annotations use our own names, so that Foundation's types would be refused.
     let loop: TimerLoop = RunLoop.main
     let timer: LoopTimer = Timer(timeInterval: 1, repeats: true) { _ in }
     let later: LoopTimer = Timer(fire: Date(), interval: 1, repeats: true) { _ in }

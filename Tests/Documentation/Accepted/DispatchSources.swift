@@ -5,7 +5,7 @@ import HRTimer
 import enum HRTimerCompat.DispatchSource
 import class HRTimerCompat.DispatchSourceTimer
 
-// The maker of timer sources with Dispatch's types, beside the whole of Dispatch.
+// The factory of timer sources, which takes Dispatch's types, imported beside all of Dispatch.
 
 func uses() {
     let queue = DispatchQueue(label: "timers")

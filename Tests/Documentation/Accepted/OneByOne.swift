@@ -4,10 +4,10 @@ import HRTimer
 import class HRTimerCompat.RunLoop
 import class HRTimerCompat.Timer
 
-// The names mean ours beside the whole of Foundation.
+// Names imported one by one mean our types, beside all of Foundation.
 
 func uses() {
-    // By their own names, so that Foundation's would be refused.
+    // The annotations use our own names, so that Foundation's types would be refused.
     let loop: TimerLoop = RunLoop.main
     let timer: LoopTimer = Timer(timeInterval: 1, repeats: true) { _ in }
     let later: LoopTimer = Timer(fire: Date(), interval: 1, repeats: true) { _ in }

@@ -1,10 +1,10 @@
 import FoundationEssentials
 import HRTimerCompat
 
-// A file without Foundation has the names of one module; this much of it has no loops and no timers.
+// Without Foundation only our module has these names: FoundationEssentials has no run loops and no timers.
 
 func uses() {
-    // By their own names, so that Foundation's would be refused.
+    // The annotations use our own names, so that Foundation's types would be refused.
     let loop: TimerLoop = RunLoop.main
     let timer: LoopTimer = Timer(timeInterval: 1, repeats: true) { _ in }
     let later: LoopTimer = Timer(fire: Date(), interval: 1, repeats: true) { _ in }

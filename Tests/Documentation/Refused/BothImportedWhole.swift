@@ -1,8 +1,8 @@
 import Foundation
 import HRTimerCompat
 
-// Both modules whole: two types of each name. Each marked line must be refused, for what compiles here would use Foundation's
-// timers without a word. See Sources/HRTimerCompat/FoundationSignatures.swift and the Makefile's documentation-code.
+// With both modules imported whole, each name has two types. Each marked line must be refused, since it would silently use
+// Foundation's timers. See Sources/HRTimerCompat/FoundationSignatures.swift and the Makefile's documentation-code.
 
 func uses() {
     let loop = RunLoop.main  // ambiguous

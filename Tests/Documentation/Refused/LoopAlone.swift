@@ -2,7 +2,7 @@ import Foundation
 
 import class HRTimerCompat.RunLoop
 
-// Foundation's timers and our loop: one that is added to it would never fire.
+// Only our loop is imported: one of Foundation's timers that is added to it would never fire.
 
 func uses() {
     let timer = Timer(timeInterval: 1, repeats: true) { _ in }

@@ -2,7 +2,7 @@ import Foundation
 
 import class HRTimerCompat.Timer
 
-// Our timers and Foundation's loop: one that is added to it would never fire.
+// Only our timer is imported: one that is added to Foundation's loop would never fire.
 
 func uses() {
     let timer = Timer(timeInterval: 1, repeats: true) { _ in }

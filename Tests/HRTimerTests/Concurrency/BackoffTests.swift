@@ -8,21 +8,21 @@ import Testing
 
     private func ms(_ milliseconds: Int...) -> [Duration] { milliseconds.map { .milliseconds($0) } }
 
-    // The first four cases are those that swift-async-algorithms publishes for its own.
+    // The first four cases are the ones that swift-async-algorithms publishes for its own backoffs.
 
-    @Test("A constant backoff waits as long each time")
+    @Test("A constant backoff waits equally long each time")
     func constant() {
         #expect(waits(.constant(.milliseconds(5)), 3) == ms(5, 5, 5))
     }
 
-    @Test("A linear one grows by its increment, up to its maximum")
+    @Test("A linear backoff grows by its increment, up to its maximum")
     func linear() {
         #expect(waits(.linear(initial: .milliseconds(1), increment: .milliseconds(2)), 4) == ms(1, 3, 5, 7))
         let bounded = Backoff.linear(initial: 0.001, increment: .milliseconds(2), maximum: .milliseconds(4))
         #expect(waits(bounded, 4) == ms(1, 3, 4, 4))
     }
 
-    @Test("An exponential one grows by its factor, up to its maximum, and stays there")
+    @Test("An exponential backoff grows by its factor, up to its maximum, and stays there")
     func exponential() {
         #expect(waits(.exponential(initial: .milliseconds(1)), 4) == ms(1, 2, 4, 8))
         #expect(waits(.exponential(initial: .milliseconds(1), maximum: .milliseconds(5)), 4) == ms(1, 2, 4, 5))
@@ -31,7 +31,7 @@ import Testing
         #expect(long.last == .seconds(60))
     }
 
-    @Test("Bad values have a meaning: no wait is negative, none is longer than the maximum, and none shrinks")
+    @Test("With bad values no wait is negative, none is longer than the maximum, and none shrinks")
     func badValues() {
         #expect(waits(.exponential(initial: .milliseconds(-5)), 3) == ms(0, 0, 0))
         #expect(waits(.exponential(initial: Double.nan, maximum: .nan), 2) == ms(0, 0))
@@ -62,7 +62,7 @@ import Testing
         for (attempt, wait) in grown.enumerated() { #expect(wait <= .milliseconds(1 << attempt)) }
     }
 
-    @Test("Decorrelated jitter is from the initial wait to three times the one before, at most the maximum")
+    @Test("Decorrelated jitter is between the initial wait and three times the previous wait, at most the maximum")
     func decorrelated() {
         let backoff = Backoff.exponential(
             initial: .milliseconds(10),
@@ -80,7 +80,7 @@ import Testing
         #expect(longest > .seconds(1))
     }
 
-    @Test("The same seed gives the same waits; without one each retry has its own, by the seed of a virtual time")
+    @Test("The same seed gives the same waits; without a seed each retry differs, by the seed of a virtual time")
     func seeds() async throws {
         let seeded = Backoff.exponential(initial: .seconds(1), jitter: .full, seed: 3)
         #expect(waits(seeded) == waits(seeded))

@@ -6,8 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a deadline cancels, and what not: operations of every kind, in groups and outside. On frozen time, which the operations
-/// move themselves.
+/// Tests of what a deadline cancels and what it leaves alone: operations of every kind, inside and outside of task groups. On
+/// frozen time, which the operations advance themselves.
 @Suite("Scopes of deadlines", .timeLimit(.minutes(15)))
 struct DeadlineScopeTests {
     let time = ManualTime()
@@ -19,7 +19,7 @@ struct DeadlineScopeTests {
         clock = MonotonicClock(engine: engine)
     }
 
-    /// Any thread.
+    /// A counter for any thread.
     private final class Count: Sendable {
         private let count = Atomic(0)
         var value: Int { count.load(ordering: .acquiring) }
@@ -28,7 +28,7 @@ struct DeadlineScopeTests {
 
     private func currentTask() -> Int { withUnsafeCurrentTask { $0!.hashValue } }
 
-    /// Each test in a task that is not in the test runner's groups.
+    /// Runs `body` in a detached task, so that it is in none of the test runner's task groups.
     private func detached<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
         await Task.detached { await body() }.value
     }
@@ -56,7 +56,7 @@ struct DeadlineScopeTests {
         #expect(wasCancelled)
     }
 
-    @Test("A timeout tells of an operation that blocks from its begin on, and then heeds cancellation")
+    @Test("An operation that blocks at once and checks for cancellation afterwards ends with TimedOut")
     func blocks() async {
         await #expect(throws: TimedOut.self) {
             try await withTimeout(.seconds(1), clock: clock) {
@@ -69,8 +69,8 @@ struct DeadlineScopeTests {
 
     private final class Trail: Sendable { let steps = Mutex<[String]>([]) }
 
-    /// As in the examples 2, 3 and 5 of SE-0526, of which the last heeds no cancellation.
-    @Test("Of nested deadlines the earlier one runs the handlers inside of it at once", arguments: [1, 3] as [Int64])
+    /// Follows the examples 2, 3 and 5 of SE-0526; the operation of example 5 ignores its cancellation.
+    @Test("The earlier of nested deadlines runs the handlers inside its scope at once", arguments: [1, 3] as [Int64])
     func nestedHandlers(inner: Int64) async {
         let trail = Trail()
         @Sendable func note(_ text: String) { trail.steps.withLock { $0.append(text) } }
@@ -110,7 +110,7 @@ struct DeadlineScopeTests {
         return await name
     }
 
-    @Test("Child tasks have the deadlines of their parent; a task made by Task {} has none, whatever its maker had")
+    @Test("Child tasks have the deadlines of their parent; a task made by Task {} has none, whatever its creator had")
     func unstructured() async {
         await detached {
             let deadline = time.now + .seconds(5)
@@ -135,7 +135,7 @@ struct DeadlineScopeTests {
     }
 
     @Test(
-        "A task that the operation cancels stays cancelled afterwards, outside of nested deadlines too, that have come since",
+        "A task that its operation cancels stays cancelled, also outside of nested deadlines that passed since",
         arguments: [1, 2, 3],
         [1, 3]
     )
@@ -152,14 +152,14 @@ struct DeadlineScopeTests {
                 await nest(depth - 1, passes)
             } else {
                 withUnsafeCurrentTask { $0?.cancel() }
-                // Then its deadline comes, or all, and is not what it was cancelled for.
+                // Then the innermost deadline passes, or all of them, but none is the reason for the cancellation.
                 time.advance(by: .seconds(passes))
             }
             #expect(Task.isCancelled)
         }
     }
 
-    @Test("An operation may add to the group that it is in the body of: the tasks outlive it")
+    @Test("An operation may add tasks to the group whose body it runs in, and the tasks outlive it")
     func groups() async {
         let ended = await detached {
             await withTaskGroup(of: Int.self) { group in
@@ -197,7 +197,7 @@ struct DeadlineScopeTests {
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("In a group's body a deadline cancels what is inside of the operation, and nothing around it")
+    @Test("In a group's body a deadline cancels everything inside its operation, and nothing around it")
     func groupBodies() async {
         await detached {
             let inside = Count()
@@ -240,7 +240,7 @@ struct DeadlineScopeTests {
         return Task.isCancelled
     }
 
-    @Test("In a group's body a deadline that comes while one inside of it has passed counts when that operation ends")
+    @Test("In a group's body an outer deadline that passes after an inner one acts when the inner operation ends")
     func nestedInGroups() async {
         await detached {
             let around = Count()
@@ -264,7 +264,7 @@ struct DeadlineScopeTests {
         }
     }
 
-    @Test("In a group's body, of all deadlines that have come meanwhile the outermost counts when the innermost ends")
+    @Test("In a group's body the outermost of several passed deadlines acts when the innermost operation ends")
     func outermostInGroups() async {
         await detached {
             let around = Count()
@@ -284,9 +284,9 @@ struct DeadlineScopeTests {
         }
     }
 
-    @Test("In a group's body a deadline cancels nothing around it though its handlers have other deadlines come")
+    @Test("In a group's body a deadline cancels nothing around it, even if its handlers make another deadline pass")
     func handlersBringDeadlines() async throws {
-        // On an engine of its own: that of the first one waits for its handler.
+        // The other deadline has its own engine, because the first engine waits for the cancellation handler.
         let otherClock = MonotonicClock(engine: try TimerEngine(.init(time: time.base)))
         await detached {
             let other = Count()
@@ -322,7 +322,7 @@ struct DeadlineScopeTests {
     }
 
     @Test(
-        "In a group's body, within an operation, the deadline of the operation counts as well, and its caller's cancellation"
+        "In a group's body within an operation, the operation's deadline and its caller's cancellation count as well"
     )
     func groupInOperation() async {
         await detached {
@@ -349,7 +349,7 @@ struct DeadlineScopeTests {
     }
 
     @Test(
-        "In a group's body the cancellation of the task stays, if it comes before the deadline",
+        "In a group's body a cancellation of the task before the deadline stays in effect",
         arguments: [false, true]
     )
     func groupCancelled(comes: Bool) async {
@@ -366,7 +366,7 @@ struct DeadlineScopeTests {
         }
     }
 
-    /// Swift's runtime tells nobody of a second cancellation: if this is true one day, `withDeadline` says too little.
+    /// Swift's runtime reports no second cancellation. If the task is ever cancelled here, `withDeadline` promises too little.
     @Test("In a group's body a cancellation between the deadline and the operation's end is lost")
     func groupCancelledLate() async {
         await detached {
@@ -380,7 +380,7 @@ struct DeadlineScopeTests {
         }
     }
 
-    @Test("On a clock of somebody else's an operation may add to the group that it is in the body of, too")
+    @Test("On a foreign clock, too, an operation may add tasks to the group whose body it runs in")
     func foreignInGroup() async {
         struct Foreign: Clock, Identifiable {
             let base: MonotonicClock
@@ -394,7 +394,7 @@ struct DeadlineScopeTests {
         await detached {
             await withTaskGroup(of: Int.self) { group in
                 await withDeadline(in: .seconds(1), clock: Foreign(base: clock)) {
-                    // Slept for before the operation begins.
+                    // The sleep on the clock begins before the operation does.
                     #expect(engine.liveTimers == 1)
                     group.addTask { 1 }
                     time.advance(by: .seconds(1))
@@ -407,7 +407,7 @@ struct DeadlineScopeTests {
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("Values of a group that is waited for inside an operation come, and the wait is cancelled with it")
+    @Test("An operation in a group's body can wait for the group's values, and its cancellation ends the wait")
     func groupIsAwaited() async {
         await detached {
             await withTaskGroup(of: Int.self) { group in
@@ -418,7 +418,7 @@ struct DeadlineScopeTests {
         }
     }
 
-    @Test("Operations at random end as their deadlines say, whatever they do")
+    @Test("Random operations end as their deadlines say, whatever they do")
     func model() async throws {
         let rounds = environment("HRTIMER_MODEL_OPERATIONS").flatMap { Int($0) } ?? 500
         var random = SeededRandom.fromEnvironment()

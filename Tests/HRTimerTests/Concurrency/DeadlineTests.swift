@@ -28,13 +28,13 @@ struct DeadlineTests {
         while engine.liveTimers != count { await Task.yield() }
     }
 
-    /// Moves the clock once so many timers are armed.
+    /// Advances the clock as soon as `timers` timers are armed.
     private func move(by duration: Duration, timers: Int = 1) async {
         await timersAre(timers)
         time.advance(by: duration)
     }
 
-    @Test("hand on what the operation returns, and what it throws, by its type")
+    @Test("pass on the operation's result, and its error with the error's type")
     func results() async {
         #expect(await withDeadline(in: .seconds(1), clock: clock) { 5 } == 5)
         do throws(Refusal) {
@@ -45,7 +45,7 @@ struct DeadlineTests {
         }
     }
 
-    @Test("return what cannot be copied")
+    @Test("return noncopyable values")
     func noncopyable() async {
         struct Ticket: ~Copyable { let number: Int }
         let ticket = await withDeadline(in: .seconds(1), clock: clock) {
@@ -55,7 +55,7 @@ struct DeadlineTests {
         #expect(ticket.number == 7)
     }
 
-    @Test("cancel the operation when they have come, not a nanosecond before, and not the calling task")
+    @Test("cancel the operation when they have passed, not a nanosecond before, and not the calling task")
     func expires() async {
         async let moved: Void = {
             await timersAre(1)
@@ -71,12 +71,12 @@ struct DeadlineTests {
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("wait for an operation that does not heed them, and return its result")
+    @Test("wait for an operation that ignores its cancellation, and return its result")
     func waits() async {
         async let moved: Void = move(by: .seconds(5))
         let value = await withDeadline(in: .seconds(1), clock: clock) {
             try? await untilCancelled()
-            // Long after.
+            // The operation ends long after its deadline.
             for _ in 0..<3 { await Task.yield() }
             return clock.now
         }
@@ -85,7 +85,7 @@ struct DeadlineTests {
     }
 
     @Test(
-        "that have passed cancel before the operation begins, which runs nevertheless",
+        "cancel the operation before it begins if they have passed, but it runs nevertheless",
         arguments: [0, -1] as [Int64]
     )
     func past(offset_ns: Int64) async {
@@ -96,7 +96,7 @@ struct DeadlineTests {
         #expect(await withDeadline(.distantPast, clock: clock) { Task.isCancelled })
     }
 
-    @Test("that never come arm no timer")
+    @Test("arm no timer if they are in the distant future")
     func never() async {
         await withDeadline(.distantFuture, clock: clock) {
             for _ in 0..<10 { await Task.yield() }
@@ -104,14 +104,14 @@ struct DeadlineTests {
         }
     }
 
-    /// How many timers were made in the engine since the one before.
+    /// Returns how many timers `body` made in the engine, computed from the generations of a slot.
     private func timersMade(_ body: () async throws -> Void) async rethrows -> Int {
         let before = engine.schedule(at: .distantFuture) { _ in }
         engine.cancel(before)
         try await body()
         let after = engine.schedule(at: .distantFuture) { _ in }
         engine.cancel(after)
-        // One place, taken again and again, each time as another generation.
+        // The timers took one slot again and again, each time with a new generation.
         #expect(before.slot == after.slot)
         return Int(after.generation - before.generation) / generationsPerTimer() - 1
     }
@@ -125,7 +125,7 @@ struct DeadlineTests {
         return Int(tokens[1].generation - tokens[0].generation)
     }
 
-    @Test("are armed before the operation begins, once, and leave no timer, also on actors, the main actor included")
+    @Test("are armed once, before the operation begins, and leave no timer, on actors and the main actor too")
     func armed() async throws {
         let counter = Counter()
         let made = await timersMade {
@@ -157,7 +157,7 @@ struct DeadlineTests {
             }
         }
 
-        /// Across a suspension too.
+        /// Counts once, with a suspension inside the operation.
         func countSlowly(_ clock: MonotonicClock) async {
             await withDeadline(in: .seconds(1), clock: clock) {
                 await Task.yield()
@@ -168,7 +168,7 @@ struct DeadlineTests {
         }
     }
 
-    @Test("keep the operation on its caller's actor, also after it has suspended")
+    @Test("keep the operation on its caller's actor, also after a suspension")
     func isolation() async {
         let counter = Counter()
         await counter.countSlowly(clock)
@@ -176,7 +176,7 @@ struct DeadlineTests {
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("on one clock are one: a later one inside costs no timer, and the earlier one cancels")
+    @Test("combine on one clock: a later one nested inside costs no timer, and the earlier one cancels")
     func nestedLater() async {
         async let moved: Void = move(by: .seconds(5))
         await withDeadline(in: .seconds(5), clock: clock) {
@@ -190,7 +190,7 @@ struct DeadlineTests {
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("on one clock are one through a scope on another clock")
+    @Test("combine on one clock also across a nested scope on another clock")
     func nestedThroughAnother() async throws {
         let boot = BootTimeClock(engine: try BootTimeTimerEngine(.init(time: time.base)))
         let made = await timersMade {
@@ -203,7 +203,7 @@ struct DeadlineTests {
         #expect(made == 1)
     }
 
-    @Test("on one clock that come at one instant cost one timer")
+    @Test("share one timer if they are on one clock at the same instant")
     func nestedEqual() async throws {
         let deadline = time.now + .seconds(5)
         let made = await timersMade {
@@ -214,7 +214,7 @@ struct DeadlineTests {
         #expect(made == 1)
     }
 
-    @Test("inside that are earlier cancel what is inside alone")
+    @Test("cancel the inner operation only if they are nested and earlier")
     func nestedEarlier() async {
         async let moved: Void = move(by: .seconds(2), timers: 2)
         let (inner, outer) = await withDeadline(in: .seconds(3), clock: clock) {
@@ -230,7 +230,7 @@ struct DeadlineTests {
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("are on one clock whatever engine keeps them, and on two if their times are two")
+    @Test("combine across engines on the same time, and not across different times")
     func identities() async throws {
         let sister = MonotonicClock(engine: try TimerEngine(.init(time: time.base)))
         #expect(sister.id == clock.id)
@@ -251,13 +251,13 @@ struct DeadlineTests {
         }
     }
 
-    @Test("do not count for a task that is no child: its own later deadline cancels it")
+    @Test("do not apply to an unstructured task: its own later deadline cancels it")
     func unstructured() async {
         let task = await withDeadline(in: .seconds(3600), clock: clock) {
             let task = Task {
                 await withDeadline(in: .seconds(7200), clock: clock) { try? await untilCancelled() }
             }
-            // Armed, although the scope it was made in has an earlier one.
+            // The task's deadline is armed although the scope that made the task has an earlier one.
             await timersAre(2)
             return task
         }
@@ -267,7 +267,7 @@ struct DeadlineTests {
     }
 
     @Test(
-        "in child tasks that are later cost nothing, and cancel with the parent's; earlier ones cancel the child alone"
+        "A child's later deadline costs no timer, and the parent's cancels both; an earlier one cancels only the child"
     )
     func children() async {
         async let moved: Void = move(by: .seconds(3))
@@ -286,7 +286,7 @@ struct DeadlineTests {
         await movedAgain
     }
 
-    @Test("leave the operation to be cancelled with the calling task")
+    @Test("let a cancellation of the calling task reach the operation")
     func callerCancelled() async {
         let task = Task {
             try await withDeadline(in: .seconds(5), clock: clock) { try await untilCancelled() }
@@ -297,7 +297,7 @@ struct DeadlineTests {
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("that nobody keeps any more, since the engine has ended, count as come")
+    @Test("count as passed when the engine has shut down")
     func engineEnds() async {
         async let ended: Void = {
             await timersAre(1)
@@ -306,11 +306,11 @@ struct DeadlineTests {
         await withDeadline(in: .seconds(5), clock: clock) { try? await untilCancelled() }
         await ended
         #expect(engine.liveTimers == 0)
-        // And when it had ended before.
+        // The engine has already shut down before this call.
         await withDeadline(in: .seconds(5), clock: clock) { try? await untilCancelled() }
     }
 
-    @Test("can be asked for inside, clock by clock")
+    @Test("can be queried inside the operation, clock by clock")
     func active() async throws {
         let boot = BootTimeClock(engine: try BootTimeTimerEngine(.init(time: time.base)))
         let (three, five) = (time.now + .seconds(3), time.now + .seconds(5))
@@ -333,7 +333,7 @@ struct DeadlineTests {
         #expect(!Task.hasActiveDeadline)
     }
 
-    @Test("on a clock of somebody else's are slept for, and the sleeper is cancelled when the operation is done")
+    @Test("use a foreign clock's own sleep, which is cancelled when the operation is done")
     func foreignClock() async {
         let foreign = Foreign(base: clock)
         async let moved: Void = move(by: .seconds(5))
@@ -354,7 +354,7 @@ struct DeadlineTests {
         }
     }
 
-    /// As a package would have it that is to take the standard library's clocks alone.
+    /// Generic code like that of a package that accepts only the standard library's clocks.
     private nonisolated(nonsending) func isNearer<C: Clock & Identifiable>(
         _ limit: C.Instant,
         on clock: C
@@ -365,7 +365,7 @@ struct DeadlineTests {
         }
     }
 
-    @Test("are for code that is generic over identified clocks, the standard library's among them")
+    @Test("work in code that is generic over identified clocks, also with the standard library's clocks")
     func generic() async {
         await withDeadline(in: .seconds(3600)) {
             #expect(Task.activeDeadline()! > .now)
@@ -376,7 +376,7 @@ struct DeadlineTests {
         #expect(Task.activeDeadline() == nil)
     }
 
-    @Test("on the standard library's clocks are spelled as in SE-0526")
+    @Test("have the spelling of SE-0526 on the standard library's clocks")
     func standardClocks() async throws {
         #expect(await withDeadline(in: .seconds(3600)) { 1 } == 1)
         let continuous = ContinuousClock.now.advanced(by: .seconds(3600))

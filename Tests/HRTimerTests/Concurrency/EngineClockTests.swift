@@ -2,7 +2,7 @@ import HRTimer
 import HRTimerTesting
 import Testing
 
-/// Sleeping on the boot-time and the wall clock, on frozen time.
+/// Tests of sleeps on the boot-time and the wall clock, on frozen time.
 @Suite struct EngineClockTests {
     let time = ManualTime()
 
@@ -25,7 +25,7 @@ import Testing
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("A sleep in boot time counts the time in suspend")
+    @Test("A sleep on the boot-time clock includes the time in suspend")
     func suspended() async throws {
         let engine = try BootTimeTimerEngine(.init(time: time.base))
         let clock = BootTimeClock(engine: engine)

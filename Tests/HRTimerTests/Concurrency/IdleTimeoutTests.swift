@@ -21,7 +21,7 @@ struct IdleTimeoutTests {
         }
     }
 
-    @Test("runs out once, at its deadline, and can be begun once more")
+    @Test("expires once, at its deadline, and can be resumed afterwards")
     func runsOut() {
         let start = time.now
         let idle = idle(.seconds(30))
@@ -38,7 +38,7 @@ struct IdleTimeoutTests {
         #expect(canaries.count == 1)
     }
 
-    @Test("begins anew with every touch")
+    @Test("restarts with every touch")
     func touch() {
         let idle = idle(.seconds(30))
         for _ in 0..<100 {
@@ -51,7 +51,7 @@ struct IdleTimeoutTests {
         #expect(calls.count == 1)
     }
 
-    @Test("does not run out while it is paused, nor wake anybody")
+    @Test("does not expire while it is suspended, and wakes no thread")
     func pause() {
         let idle = idle(.seconds(30))
         #expect(idle.suspend())
@@ -67,7 +67,7 @@ struct IdleTimeoutTests {
         #expect(calls.count == 1)
     }
 
-    @Test("is not called after a cancel, which says whether it has come before, and frees the handler")
+    @Test("does not call its handler after cancel, which frees it and returns whether it came before the expiry")
     func cancel() {
         let idle = idle(.seconds(30))
         #expect(idle.cancel())
@@ -83,7 +83,7 @@ struct IdleTimeoutTests {
         #expect(canaries.count == 0)
     }
 
-    @Test("stops when the last reference goes")
+    @Test("stops when its last reference is released")
     func drop() {
         do { _ = idle(.seconds(1)) }
         time.advance(by: .seconds(10))
@@ -92,7 +92,7 @@ struct IdleTimeoutTests {
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("counts a new length from the next touch on, also a shorter one")
+    @Test("applies a new length from the next touch on, also a shorter one")
     func length() {
         let idle = idle(.seconds(30))
         idle.timeout = .seconds(10)
@@ -104,7 +104,7 @@ struct IdleTimeoutTests {
     }
 
     @Test(
-        "of any length is safe",
+        "accepts any length, also zero, negative and huge ones",
         arguments: [.zero, .seconds(-5), .seconds(Int64.max), .seconds(Int64.min)] as [Duration]
     )
     func anyLength(length: Duration) {
@@ -116,7 +116,7 @@ struct IdleTimeoutTests {
         #expect(idle.cancel())
     }
 
-    @Test("can be begun, paused and cancelled in its handler")
+    @Test("can be resumed and cancelled in its handler")
     func inHandler() {
         let box = Recorder<IdleTimeout>()
         let idle = IdleTimeout(.seconds(1), engine: engine) { [time, calls] in
@@ -130,7 +130,7 @@ struct IdleTimeoutTests {
         box.removeAll()
     }
 
-    @Test("of an engine that has ended does not run")
+    @Test("does not run on an engine that has shut down")
     func engineEnds() async {
         let idle = idle(.seconds(1))
         await engine.shutdown()

@@ -13,7 +13,7 @@ import Testing
         clock = MonotonicClock(engine: engine)
     }
 
-    /// Until the sleeper is in the engine's queue.
+    /// Waits until `count` sleepers are in the engine's queue.
     private func sleepersAre(_ count: Int) async {
         while engine.liveTimers != count { await Task.yield() }
     }
@@ -58,7 +58,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test("An engine that ends wakes its sleepers with a CancellationError, and lets nobody sleep afterwards")
+    @Test("An engine that shuts down wakes its sleepers with a CancellationError, and refuses later sleeps")
     func engineEnds() async {
         let task = Task { [clock] in try await clock.sleep(until: .distantFuture) }
         await sleepersAre(1)
@@ -77,7 +77,7 @@ import Testing
         _ = await task.result
     }
 
-    @Test("It is a clock like any other: generic code sleeps and measures on it")
+    @Test("Generic code over Clock can sleep on a MonotonicClock and measure with it")
     func generic() async throws {
         func nap(_ clock: some Clock<Duration>) async throws -> Duration {
             try await clock.measure { try await clock.sleep(for: .seconds(5)) }
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(
-        "async_task_sleep_cancel's four outcomes (case 29): finished, momentary, cancelled before it started, cancelled"
+        "async_task_sleep_cancel's four outcomes (case 29): finished, zero length, cancelled before or during the sleep"
     )
     func outcomes() async throws {
         let finished = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
@@ -107,13 +107,13 @@ import Testing
         let during = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
         await sleepersAre(1)
         during.cancel()
-        // Gone from the queue when cancel returns, not only when the task goes on.
+        // The timer has left the queue when cancel returns, not only when the task resumes.
         #expect(engine.liveTimers == 0)
         await #expect(throws: CancellationError.self) { try await during.value }
         #expect(engine.statistics.fires == 1)
     }
 
-    @Test("Sleeps share a wake-up within their tolerance on an engine that coalesces, never after its end (case 30)")
+    @Test("On a coalescing engine sleeps share a wake-up within their tolerance, and none exceeds it (case 30)")
     func tolerance() async throws {
         let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
         let clock = MonotonicClock(engine: engine)
@@ -135,7 +135,7 @@ import Testing
         #expect(engine.statistics.wakeups == 2)
     }
 
-    @Test("Among thousands a sleep that says nothing of tolerance has some, at most 1 ms")
+    @Test("On a coalescing engine with thousands of timers a sleep without a tolerance gets one, at most 1 ms")
     func crowd() async throws {
         let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
         for _ in 0..<5000 { engine.schedule(at: .distantFuture) { _ in } }
@@ -154,7 +154,7 @@ import Testing
                 group.addTask { [clock] in
                     let deadline = start.advanced(by: .milliseconds(index))
                     try await clock.sleep(until: deadline)
-                    // Up to the end of the advance, which goes on meanwhile.
+                    // The clock advances meanwhile, so the lateness is anything up to the end of the advance.
                     return deadline.duration(to: clock.now)
                 }
             }

@@ -4,7 +4,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Retries in virtual time: when each attempt begins is exact.
+/// Tests of retries in virtual time, in which the begin of each attempt is exact.
 @Suite struct RetryTests {
     private struct Failure: Error, Equatable { var number: Int }
     private struct Fatal: Error {}
@@ -13,7 +13,7 @@ import Testing
         let begun = Recorder<Duration>()
         private let start = MonotonicInstant.now
 
-        /// Fails up to the attempt `success`.
+        /// Throws before the attempt number `success`; from then on returns the attempt's number.
         func next(succeedingAt success: Int = .max) throws -> Int {
             begun.append(start.duration(to: .now))
             if begun.count < success { throw Failure(number: begun.count) }
@@ -23,7 +23,7 @@ import Testing
         var seconds: [Double] { begun.all.map { $0 / .seconds(1) } }
     }
 
-    @Test("Waits between attempts are the backoff's, and the first success is the result")
+    @Test("A retry waits between its attempts as the backoff says, and returns the first success")
     func waits() async throws {
         try await withManualTime { time in
             let attempts = Attempts()
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("The last attempt's error is thrown as it is, and nobody is asked about it")
+    @Test("The last attempt's error is thrown unchanged, without a call of the decide closure")
     func attempts() async throws {
         try await withManualTime { _ in
             let attempts = Attempts()
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("What may not be retried is thrown at once, a CancellationError by default")
+    @Test("An error that may not be retried is thrown at once; by default a CancellationError is such an error")
     func decision() async throws {
         try await withManualTime { time in
             let start = time.now
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("A wait that would not end before the total time does is not begun: the error says so at once")
+    @Test("A wait that would not end before the total time is not begun: TimedOut is thrown at once")
     func limit() async throws {
         try await withManualTime { time in
             let attempts = Attempts()
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("At the end of the total time a running attempt is cancelled; what it returns all the same counts")
+    @Test("The end of the total time cancels a running attempt; a result that it still returns counts")
     func limitInAttempt() async throws {
         try await withManualTime { time in
             let start = time.now
@@ -130,7 +130,7 @@ import Testing
             }
             #expect(late == 7 && !Task.isCancelled)
             #expect(start.duration(to: time.now) == .seconds(20))
-            // A deadline around it that is earlier holds: it cancels a wait.
+            // An earlier deadline around the retry applies: it cancels a wait.
             await #expect(throws: CancellationError.self) {
                 try await withDeadline(in: .seconds(2.5), clock: MonotonicClock()) {
                     let attempts = Attempts()
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test("Cancelled in its wait it throws a CancellationError at once; in an attempt, that attempt's error")
+    @Test("A retry throws a CancellationError when cancelled in a wait, and the attempt's error when in an attempt")
     func cancelled() async throws {
         try await withManualTime { time in
             let attempts = Attempts()
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test("Waits are on the clock that is given: boot time goes on while the system is suspended")
+    @Test("Waits use the given clock: boot time goes on while the system is suspended")
     func clocks() async throws {
         try await withManualTime { time in
             let attempts = Attempts()
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test("A thousand clients that failed together come back spread out, with full jitter and without it all at once")
+    @Test("A thousand clients that failed together retry spread out with full jitter, and all at once without it")
     func thousand() async throws {
         func busiest(_ jitter: Backoff.Randomness) async throws -> Int {
             let seconds = Recorder<Int64>()

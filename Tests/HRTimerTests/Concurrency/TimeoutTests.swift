@@ -20,7 +20,7 @@ struct TimeoutTests {
         time.advance(by: duration)
     }
 
-    @Test("say so by their error, with what the operation threw")
+    @Test("throw TimedOut, which holds the error that the operation threw")
     func timesOut() async {
         async let moved: Void = moveWhenArmed(by: .seconds(5))
         let error = await #expect(throws: TimedOut.self) {
@@ -37,7 +37,7 @@ struct TimeoutTests {
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("leave an error before their time as it is, and a result also after it")
+    @Test("pass on an error that comes in time, and a result also after the timeout")
     func inTime() async throws {
         await #expect(throws: DeadlineTests.Refusal.self) {
             try await withTimeout(.seconds(5), clock: clock) { throw DeadlineTests.Refusal() }
@@ -54,7 +54,7 @@ struct TimeoutTests {
         }
     }
 
-    @Test("of a cancelled task do not pass for timeouts")
+    @Test("throw CancellationError rather than TimedOut when the calling task is cancelled")
     func callerCancelled() async {
         let task = Task {
             try await withTimeout(.seconds(5), clock: clock) { try await clock.sleep(until: .distantFuture) }

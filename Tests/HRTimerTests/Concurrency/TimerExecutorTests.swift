@@ -3,7 +3,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Executors on frozen time: their jobs run on the thread that moves the clock.
+/// Tests of executors on frozen time: their jobs run on the thread that advances the clock.
 @Suite struct TimerExecutorTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -15,7 +15,7 @@ import Testing
         executor = TimerExecutor(engine: engine)
     }
 
-    @Test("On virtual time jobs run when the clock is moved, by any amount, in the order in which they came")
+    @Test("In virtual time jobs run when the clock advances, even by zero, in the order of their submission")
     func runsJobs() async {
         let tasks = (0..<100).map { number in Task(executorPreference: executor) { order.append("\(number)") } }
         #expect(order.all.isEmpty)
@@ -24,7 +24,7 @@ import Testing
         for task in tasks { await task.value }
     }
 
-    @Test("What an executor asks its engine to run is among its live timers until it begins")
+    @Test("An executor's pending job counts among the engine's live timers until it begins")
     func liveUntilItBegins() async {
         let live = Recorder<Int>()
         let task = Task(executorPreference: executor) { [engine] in live.append(engine.liveTimers) }
@@ -35,7 +35,7 @@ import Testing
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("A task goes on in the very fire of its sleep, before what is due at the same instant but was armed later")
+    @Test("A task resumes in the fire of its sleep, before timers due at the same instant that were armed later")
     func resumesInTheFire() async {
         let clock = MonotonicClock(engine: engine)
         let start = time.now
@@ -48,13 +48,13 @@ import Testing
         time.advance(by: .zero)
         engine.schedule(at: start.advanced(by: .seconds(1)), every: .seconds(1)) { [order] _ in order.append("timer") }
         time.advance(by: .seconds(3))
-        // It has armed its next sleep before the timer is armed again: that comes second each time.
+        // The task arms its next sleep before the engine arms the timer again, so the timer comes second each time.
         #expect(order.all == ["task true", "timer", "task true", "timer", "task true", "timer"])
         await task.value
         #expect(engine.liveTimers == 1)
     }
 
-    @Test("The end of an engine hands its jobs to other threads, and its sleepers a CancellationError")
+    @Test("The shutdown of an engine moves its jobs to other threads and gives its sleepers a CancellationError")
     func end() async {
         let sleeper = Task(executorPreference: executor) { [engine] in
             try await MonotonicClock(engine: engine).sleep(until: .distantFuture)
@@ -69,7 +69,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await sleeper.value }
     }
 
-    @Test("Any number of jobs is one errand of the engine's, and one wake")
+    @Test("Any number of jobs costs the engine one work item and one wake")
     func oneErrand() async {
         let tasks = (0..<1000).map { _ in Task(executorPreference: executor) {} }
         time.advance(by: .zero)
@@ -78,7 +78,7 @@ import Testing
         #expect(engine.statistics.wakesSent <= 1)
     }
 
-    @Test("Jobs of a loop that nobody runs wait, as its blocks do; and in modes that are not common")
+    @Test("Jobs of a loop wait, as its blocks do, until it runs in a common mode")
     func waitsForItsLoop() async {
         let loop = TimerLoop(time: time.base)
         let task = Task(executorPreference: TimerExecutor(loop: loop)) { order.append("job") }
@@ -96,7 +96,7 @@ import Testing
         _ = loop.run(mode: mode, before: .distantPast)
     }
 
-    @Test("It keeps its engine, whoever else lets go of that")
+    @Test("An executor keeps its engine alive when all other references are gone")
     func keepsItsEngine() async {
         var engine: TimerEngine? = try? TimerEngine(.init(time: time.base))
         weak let kept = engine
@@ -110,7 +110,7 @@ import Testing
         withExtendedLifetime(executor) {}
     }
 
-    @Test("Its serial executor is the same thread to actors, in turn with its tasks, and is current in its jobs alone")
+    @Test("An executor runs actors on its tasks' thread, in turn with the tasks, and is current in its jobs alone")
     func serialExecutor() async {
         let resident = Resident(executor.serialExecutor)
         let first = Task(executorPreference: executor) { [executor] in order.append("task \(executor.isCurrent)") }
@@ -125,7 +125,7 @@ import Testing
         #expect(Set(order.all) == ["task true", "actor"])
     }
 
-    @Test("It is free when nothing runs on it: neither an engine nor a loop holds it")
+    @Test("An executor is freed when nothing runs on it: neither an engine nor a loop holds it")
     func isFree() async throws {
         weak var freed: TimerExecutor?
         do {
@@ -135,14 +135,14 @@ import Testing
             let task = Task(executorPreference: executor) {}
             time.advance(by: .zero)
             await task.value
-            // Its loop is let go before it could run: the job goes on elsewhere.
+            // The loop of `inLoop` is released without ever having run.
             _ = inLoop
         }
         while freed != nil { await Task.yield() }
     }
 }
 
-/// An actor that holds the executor for actors alone.
+/// An actor that holds only the serial executor, not the `TimerExecutor`.
 private actor Resident {
     private let executor: any SerialExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }

@@ -3,7 +3,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Ticks on frozen time.
+/// Tests of `TimerTicks` on frozen time.
 @Suite("Ticks", .timeLimit(.minutes(15)))
 struct TimerTicksTests {
     typealias Ticks = TimerTicks<MonotonicInstant>
@@ -21,7 +21,7 @@ struct TimerTicksTests {
         while engine.liveTimers != count { await Task.yield() }
     }
 
-    /// The next tick, after the clock was moved for whoever sleeps.
+    /// Returns the next tick; advances the clock by `duration` as soon as the iterator's timer is armed.
     private func next(_ iterator: inout Ticks.Iterator, moving duration: Duration) async -> TimerTick<MonotonicInstant>?
     {
         async let moved: Void = {
@@ -35,7 +35,7 @@ struct TimerTicksTests {
 
     private func ms(_ instant: MonotonicInstant?) -> Int64? { instant.map { $0.nanoseconds / 1_000_000 } }
 
-    @Test("form a grid, which begins one interval after the first wait")
+    @Test("form a grid whose first tick comes one interval after the first wait")
     func grid() async {
         let ticks = clock.ticks(every: .milliseconds(10))
         time.advance(by: .milliseconds(3))
@@ -49,7 +49,7 @@ struct TimerTicksTests {
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("begin at an instant, and count from a past one")
+    @Test("begin at a given instant, and count missed ticks from one in the past")
     func first() async {
         time.advance(by: .milliseconds(100))
         var ahead = clock.ticks(every: .milliseconds(10), first: MonotonicInstant(nanoseconds: 107_000_000))
@@ -64,7 +64,8 @@ struct TimerTicksTests {
         #expect(tick?.missedTicks == 3)
     }
 
-    /// What comes of a consumer that takes from 10 to 37 for its first tick, every 10 ms.
+    /// Returns the ticks of a consumer that is busy with its first tick from 10 to 37 ms, at an interval of 10 ms. Each is
+    /// written as "deadline@firedAt+missedTicks", in milliseconds.
     private func overrun(_ policy: MissedTickPolicy) async -> [String] {
         var iterator = clock.ticks(every: .milliseconds(10), policy: policy).makeAsyncIterator()
         _ = await next(&iterator, moving: .milliseconds(10))
@@ -87,7 +88,7 @@ struct TimerTicksTests {
     }
 
     @Test(
-        "that were missed are merged, made up for, left out or put off, as the policy has it (case 31)",
+        "are merged, delivered late, skipped or delayed if they are missed, as the policy says (case 31)",
         arguments: [
             (.merge, ["20@37+1", "40@40+0", "50@50+0", "60@60+0"]),
             (.mergeToGrid, ["40@40+2", "50@50+0", "60@60+0"]),
@@ -101,7 +102,7 @@ struct TimerTicksTests {
         #expect(Array(seen.prefix(expected.count)) == expected)
     }
 
-    @Test("swift-async-algorithms' tick2_event_skew3: under burst a slow consumer has its ticks at 5 and 8")
+    @Test("swift-async-algorithms' tick2_event_skew3: under burst a slow consumer gets its ticks at 5 and 8 s")
     func skew() async {
         var iterator = clock.ticks(every: .seconds(2), policy: .burst).makeAsyncIterator()
         var seen: [MonotonicInstant] = []
@@ -114,7 +115,7 @@ struct TimerTicksTests {
         #expect(seen.map { $0.nanoseconds / 1_000_000_000 } == [2, 5, 8])
     }
 
-    @Test("keep their phase when the interval changes, before a tick and after it")
+    @Test("keep their phase when the interval changes, whether nobody waits or a consumer sleeps")
     func tempo() async {
         let ticks = clock.ticks(every: .milliseconds(100))
         var iterator = ticks.makeAsyncIterator()
@@ -125,7 +126,7 @@ struct TimerTicksTests {
         #expect(ticks.interval == .milliseconds(200))
         #expect(ms(await next(&iterator, moving: .milliseconds(150))?.deadline) == 275)
         #expect(ms(await next(&iterator, moving: .milliseconds(200))?.deadline) == 475)
-        // And while somebody sleeps, who is woken for it.
+        // The same while the consumer sleeps: the change wakes it.
         async let moved: Void = {
             await sleepersAre(1)
             time.advance(by: .milliseconds(150))
@@ -142,7 +143,7 @@ struct TimerTicksTests {
     }
 
     @Test(
-        "missed before a change of tempo are counted in the next one",
+        "are counted in the next tick if they were missed before a change of the interval",
         arguments: [.merge, .burst, .skip] as [MissedTickPolicy]
     )
     func missedBeforeTempo(policy: MissedTickPolicy) async {
@@ -158,7 +159,7 @@ struct TimerTicksTests {
         #expect(tick?.missedTicks == 2)
     }
 
-    @Test("of a fixed delay keep the phase too")
+    @Test("keep their phase with the delay policy too when the interval changes")
     func delayTempo() async {
         let ticks = clock.ticks(every: .milliseconds(100), policy: .delay)
         var iterator = ticks.makeAsyncIterator()
@@ -175,7 +176,7 @@ struct TimerTicksTests {
         await moved
     }
 
-    @Test("of a new schedule are the only ones that come from then on")
+    @Test("come only from the new schedule after a reschedule")
     func schedule() async {
         let ticks = clock.ticks(every: .milliseconds(10))
         var iterator = ticks.makeAsyncIterator()
@@ -189,7 +190,7 @@ struct TimerTicksTests {
         #expect(ms(await next(&iterator, moving: .milliseconds(7))?.deadline) == 207)
     }
 
-    @Test("end for all with cancel, at once and for good, also those that are due")
+    @Test("end for all iterators when cancelled, at once and for good, even if some are due")
     func cancel() async {
         let ticks = clock.ticks(every: .milliseconds(10))
         var due = ticks.makeAsyncIterator()
@@ -210,7 +211,7 @@ struct TimerTicksTests {
         #expect(await late.next() == nil)
     }
 
-    @Test("end for a cancelled task, at once and for good, also those that are due")
+    @Test("end for a cancelled task at once and for good, even if some are due")
     func cancelledTask() async {
         let ticks = clock.ticks(every: .milliseconds(10), first: time.now)
         let sleeping = Task {
@@ -232,7 +233,7 @@ struct TimerTicksTests {
         #expect(await due.value == [nil, nil])
     }
 
-    @Test("end with their engine")
+    @Test("end when their engine shuts down")
     func engineEnds() async {
         let ticks = clock.ticks(every: .milliseconds(10))
         let task = Task {
@@ -243,21 +244,21 @@ struct TimerTicksTests {
         await task.value
     }
 
-    @Test("are the same for all who iterate, each in its own time")
+    @Test("follow one grid for all iterators, each of which advances at its own pace")
     func several() async {
         let ticks = clock.ticks(every: .milliseconds(10))
         var one = ticks.makeAsyncIterator()
         var other = ticks.makeAsyncIterator()
         #expect(ms(await next(&one, moving: .milliseconds(10))?.deadline) == 10)
         time.advance(by: .milliseconds(25))
-        // Others begin with the next.
+        // A new iterator begins with the next tick of the grid.
         #expect(ms(await next(&other, moving: .milliseconds(5))?.deadline) == 40)
         let tick = await one.next()
         #expect(ms(tick?.deadline) == 20)
         #expect(tick?.missedTicks == 2)
     }
 
-    @Test("cost no timer while nobody waits for them, and never more than one each")
+    @Test("use no timer while nobody waits for them, and never more than one per iterator")
     func noBuffer() async {
         let ticks = clock.ticks(every: .nanoseconds(1), policy: .burst)
         var iterator = ticks.makeAsyncIterator()
@@ -269,7 +270,7 @@ struct TimerTicksTests {
         #expect(await iterator.next()?.deadline.nanoseconds == 3)
     }
 
-    @Test("of any interval are safe", arguments: [.zero, .seconds(-1), .seconds(Int64.max)] as [Duration])
+    @Test("accept any interval", arguments: [.zero, .seconds(-1), .seconds(Int64.max)] as [Duration])
     func anyInterval(interval: Duration) async {
         let ticks = clock.ticks(every: interval)
         #expect(ticks.interval == (interval > .zero ? .nanoseconds(Int64.max) : .microseconds(100)))
@@ -288,7 +289,7 @@ struct TimerTicksTests {
         ticks.cancel()
     }
 
-    @Test("of the wall clock follow its steps")
+    @Test("follow the steps of the wall clock")
     func wall() async throws {
         let engine = try WallTimerEngine(.init(time: time.base))
         let start = time.wallNow

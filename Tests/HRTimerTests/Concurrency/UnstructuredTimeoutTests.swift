@@ -6,11 +6,11 @@ import Testing
 @testable import HRTimer
 @testable import HRTimerCore
 
-/// A timeout that leaves its work behind, in virtual time.
+/// Tests of `withUnstructuredTimeout`, which leaves its work behind, in virtual time.
 @Suite struct UnstructuredTimeoutTests {
     private struct Failure: Error, Equatable {}
 
-    /// Ignores its cancellation.
+    /// Waits for `length`, and ignores its cancellation.
     private static func stubborn(_ length: Duration) async {
         let end = MonotonicInstant.now + length
         await withUnsafeContinuation { continuation in
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("Returns at the deadline though its work ignores the cancellation; what that gives later goes to the handler")
+    @Test("The call returns at the deadline though its work ignores cancellation; a late result goes to the handler")
     func leavesBehind() async throws {
         try await withManualTime { time in
             let start = time.now
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("In time the result is returned and the error thrown, nothing goes to the handler, and no timer is left")
+    @Test("Work that ends in time returns its result or throws its error, skips the handler, and leaves no timer")
     func inTime() async throws {
         try await withManualTime { time in
             let late = Recorder<Bool>()
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(
-        "An error that comes late goes to the handler as well, and the work's cancellation handlers run at the deadline"
+        "A late error goes to the handler as well, and the work's cancellation handlers run at the deadline"
     )
     func lateError() async throws {
         try await withManualTime { time in
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(
-        "A timeout of zero, less or NaN does not begin the work; without an engine the time is over",
+        "A timeout of zero, less or NaN does not begin the work; after the engine's shutdown the call times out",
         arguments: [0, -1, .nan]
     )
     func noTime(_ seconds: Double) async throws {
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("What the work captured is free once it has ended, and the handler with it")
+    @Test("The work's captures and the handler are released once the work has ended")
     func frees() async throws {
         try await withManualTime { time in
             let canaries = Canaries()

@@ -3,11 +3,11 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Sources and loop timers that cannot keep up, beside what must not wait for them. Handlers take time by moving the clock;
-/// what comes between a deadline and its call is counted.
+/// Tests of sources and loop timers that cannot keep up, beside timers that must not wait for them. Handlers take time by
+/// advancing the clock; the tests count the calls between a deadline and its call.
 @Suite struct SourceBurstTests {
     private struct Call: Sendable {
-        /// Negative for what must not wait.
+        /// Negative for a timer that must not wait.
         let name: Int
         let at_ns: Int64
     }
@@ -20,7 +20,7 @@ import Testing
         if cost_ns > 0 { time.advance(by: .nanoseconds(cost_ns)) }
     }
 
-    /// The most calls of one of the restless between a deadline and the call for it.
+    /// Returns the most calls that any one overloaded timer gets between a deadline and the call for it.
     private func mostTicks(before name: Int, since deadline_ns: Int64) -> Int {
         let all = calls.all
         guard let place = all.firstIndex(where: { $0.name == name }) else { return .max }
@@ -28,7 +28,7 @@ import Testing
         return Dictionary(grouping: before, by: \.name).values.map(\.count).max() ?? 0
     }
 
-    @Test("Sources of every policy that cannot keep up delay other sources by one call each")
+    @Test("Sources of every policy that cannot keep up delay other sources by at most one call each")
     func sources() throws {
         var random = SeededRandom.fromEnvironment()
         for _ in 0..<20 {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("On the shared engine of a virtual time a timer beside a source that is far behind waits for one tick of it")
+    @Test("On a virtual time's shared engine a timer waits for at most one tick of a source that is far behind")
     func sharedEngine() async throws {
         try await withManualTime { time in
             let ticks = Recorder<UInt>()
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("A loop's timer waits for two ticks of each burst at most: of the pass that goes on, and of its own")
+    @Test("A loop's timer waits for at most two ticks of each burst: one in the running pass, and one in its own")
     func loop() {
         var random = SeededRandom.fromEnvironment()
         for _ in 0..<20 {

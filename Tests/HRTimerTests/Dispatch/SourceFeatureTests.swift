@@ -5,7 +5,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// What a source can beside the verbs: spellings, clocks, policies, statistics, strictness. On frozen time.
+/// Tests of a source's features other than its states: spellings, clocks, policies, statistics, strictness. On frozen time.
 @Suite struct SourceFeatureTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -18,7 +18,7 @@ import Testing
         source.setEventHandler { [calls, weak source] in calls.append(source?.data ?? 0) }
     }
 
-    @Test("Deadlines, intervals and leeways are taken in every spelling of GCD, and in ours without a type's name")
+    @Test("Deadlines, intervals and leeways accept every spelling of GCD, and ours without a type's name")
     func spellings() {
         source.schedule(deadline: .distantFuture)
         source.schedule(deadline: .now)
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "An interval in seconds that is infinite or no number fires once, where GCD traps",
+        "An interval of infinity or NaN seconds fires once, where GCD traps",
         arguments: [Double.infinity, -.infinity, .nan]
     )
     func oddSeconds(_ seconds: Double) {
@@ -48,7 +48,7 @@ import Testing
         #expect(calls.all == [1])
     }
 
-    @Test("DispatchTime of zero nanoseconds means now, with the grid from there on")
+    @Test("A DispatchTime of zero nanoseconds means now, and the grid begins there")
     func zeroIsNow() {
         time.advance(by: .seconds(100))
         source.schedule(deadline: DispatchTime(uptimeNanoseconds: 0), repeating: .seconds(1))
@@ -57,7 +57,7 @@ import Testing
         #expect(calls.all == [1, 1, 1])
     }
 
-    @Test("A wall time of Dispatch is the same instant of ours, its distant future never")
+    @Test("A DispatchWallTime converts to the WallInstant of the same instant, its distant future to ours")
     func wallTimes() {
         let timespec = timespec(tv_sec: 1_700_000_000, tv_nsec: 123)
         #expect(WallInstant(DispatchWallTime(timespec: timespec)).nanoseconds == 1_700_000_000_000_000_123)
@@ -67,7 +67,7 @@ import Testing
         #expect(WallInstant(DispatchWallTime.now()) <= .now)
     }
 
-    @Test("On the time of day a source follows a step of the clock, with what it passed in `data`")
+    @Test("A source on the wall clock follows a step of the clock, and `data` has the ticks that the step passed")
     func wallStep() {
         source.schedule(deadline: time.wallNow.advanced(by: .seconds(10)), repeating: .seconds(10))
         source.activate()
@@ -84,7 +84,7 @@ import Testing
         #expect(source.nextDeadline == nil)
     }
 
-    @Test("Scheduled by the engine's own clock again, a source forgets the other one")
+    @Test("A source that is rescheduled on the engine's own clock forgets the other clock")
     func backToMonotonic() {
         source.schedule(deadline: time.wallNow.advanced(by: .seconds(10)))
         source.activate()
@@ -97,7 +97,7 @@ import Testing
         #expect(source.nextDeadline == nil)
     }
 
-    @Test("Suspended, resumed and cancelled on the time of day as elsewhere")
+    @Test("A source on the wall clock is suspended, resumed and cancelled like any other")
     func wallVerbs() {
         source.schedule(deadline: time.wallNow.advanced(by: .seconds(1)), repeating: .seconds(1))
         source.activate()
@@ -115,7 +115,7 @@ import Testing
         #expect(time.nextDeadline == .distantFuture)
     }
 
-    @Test("A policy for missed ticks is the source's own", arguments: MissedTickPolicy.allCases)
+    @Test("Each source has its own policy for missed ticks", arguments: MissedTickPolicy.allCases)
     func policies(_ policy: MissedTickPolicy) {
         let expected: [MissedTickPolicy: [UInt]] = [
             .merge: [1, 3, 1], .mergeToGrid: [1, 3, 1], .burst: [1, 1, 1, 1, 1], .skip: [1, 4], .delay: [1, 1, 1],
@@ -154,7 +154,7 @@ import Testing
         #expect(order.all == ["registered", "event", "event"])
     }
 
-    @Test("A source that is cancelled first calls no registration handler, but its cancel handler")
+    @Test("A source cancelled before its registration calls its cancel handler, but no registration handler")
     func cancelledBeforeRegistration() {
         let order = Recorder<String>()
         source.setRegistrationHandler { order.append("registered") }
@@ -165,7 +165,7 @@ import Testing
         #expect(order.all == ["cancelled"])
     }
 
-    @Test("Statistics are kept when they were asked for: calls, missed ticks, and how late each call was")
+    @Test("Statistics are recorded once requested: calls, missed ticks, and the lateness of each call")
     func statistics() {
         source.schedule(deadline: time.now.advanced(by: .seconds(1)), repeating: .seconds(1))
         source.activate()
@@ -184,7 +184,7 @@ import Testing
         #expect((source.lateness.max ?? .zero) >= .milliseconds(1480))
     }
 
-    @Test("Lateness counts by the clock that a deadline is on, also if that changes")
+    @Test("Lateness is measured on the clock of the deadline, also when that clock changes")
     func statisticsByClock() {
         source.recordStatistics()
         source.schedule(deadline: time.wallNow.advanced(by: .seconds(1)))
@@ -197,7 +197,7 @@ import Testing
         #expect(source.lateness.min == .zero)
     }
 
-    @Test("Leeway is shared on a coalesced engine, not by a strict source", arguments: [false, true])
+    @Test("On a coalescing engine sources share their leeway, but strict ones do not", arguments: [false, true])
     func strictness(isStrict: Bool) throws {
         let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
         let sources = (0..<10).map { index in
@@ -213,7 +213,7 @@ import Testing
         sources.forEach { $0.cancel() }
     }
 
-    @Test("Work given to a queue comes at its deadline, and one that is cancelled is freed at once")
+    @Test("Work scheduled on a queue runs at its deadline, and cancelled work is freed at once")
     func workOnQueue() {
         let queue = DispatchQueue(label: "work")
         let canaries = Canaries()
@@ -242,7 +242,7 @@ import Testing
         #expect(calls.all == [7, 7])
     }
 
-    @Test("The target can be changed while a source runs: calls come where it is from the next on")
+    @Test("The target of a running source can be changed, and applies from the next call on")
     func targets() {
         let queue = DispatchQueue(label: "target")
         let key = DispatchSpecificKey<Int>()
@@ -262,7 +262,7 @@ import Testing
         #expect(places.all == [nil, 1, 1, nil])
     }
 
-    @Test("A source of a loop fires in that loop's passes, in the modes it was made for")
+    @Test("A source of a loop fires in that loop's passes, in the source's modes")
     func onLoop() {
         let loop = TimerLoop(time: time.base)
         let source = TimerSource(engine: engine, loop: loop, mode: .init("special"))

@@ -4,7 +4,7 @@ import Testing
 @testable import HRTimer
 @testable import HRTimerCore
 
-/// When a precise source submits its calls to a queue, and what the block waits for.
+/// Tests of when a precise source submits its calls to a queue, and of the deadline that the block waits for.
 @Suite struct SourceLeadTests {
     @Test("A block waits for the deadline that it was submitted for, and for no other")
     func submitted() {
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "A precise engine submits to a queue as soon as it is awake, and waits for the deadline of all other calls",
+        "A precise engine submits a call to a queue as soon as it wakes, and waits for the deadline of any other call",
         arguments: [true, false]
     )
     func early(onQueue: Bool) throws {

@@ -6,15 +6,15 @@ import Testing
 @testable import HRTimer
 @testable import HRTimerCore
 
-/// What hundreds of thousands of sources take. `bench ops memory` measures all of it, beside Dispatch.
+/// Tests of a source's memory, since there may be hundreds of thousands. `bench ops memory` measures all of it, beside Dispatch.
 @Suite struct SourceMemoryTests {
-    @Test("A source's state takes less than a cache line and a half, and its engine's record one and a half")
+    @Test("A source's state takes less than one and a half cache lines, and its engine's record at most that")
     func sizes() {
         #expect(MemoryLayout<SourceCore.State>.size <= 88)
         #expect(MemoryLayout<TimerRecord>.stride <= 96)
     }
 
-    @Test("A source's object and a loop timer's have the function that they call after the runtime's two words")
+    @Test("The objects of a source and a loop timer hold the function to call right after the runtime's two words")
     func functionComesFirst() throws {
         let time = ManualTime()
         let source = TimerSource(engine: try TimerEngine(.init(time: time.base)))
@@ -39,14 +39,14 @@ import Testing
         let time = ManualTime()
         let engine = try TimerEngine(.init(time: time.base))
         let sources = (0..<16).map { _ in TimerSource(engine: engine) }
-        // glibc rounds up to a multiple of 16, of which 8 bytes are its own, and leaves 16 more where they are no use to others.
+        // glibc rounds up to a multiple of 16, uses 8 of these itself, and leaves 16 more if they are too few for a block.
         let sizes = sources.map { ctest_heap_bytes(Unmanaged.passUnretained($0.core).toOpaque()) }
         #expect(sizes.min()! <= 136)
         withExtendedLifetime(sources) {}
     }
 
     @Test(
-        "A source that was only made has no timer of its engine; with the first verb it has one, until it is cancelled"
+        "A new source has no timer in its engine; its first method call makes one, which lasts until it is cancelled"
     )
     func firstVerb() throws {
         let time = ManualTime()
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("What few sources have is not there until it is set, and stays when it is taken back")
+    @Test("State that few sources need is allocated when it is first set, and stays when it is reset")
     func extras() throws {
         let time = ManualTime()
         let source = TimerSource(engine: try TimerEngine(.init(time: time.base)))

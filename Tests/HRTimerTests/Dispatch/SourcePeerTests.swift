@@ -5,8 +5,8 @@ import Seeded
 import TestSupport
 import Testing
 
-/// What the tests of libdispatch, libevent, libuv and SwiftNIO assert of their timers, asked of sources: each test names whose
-/// it is. On frozen time, with exact counts. The suspend example (dispatch_suspend_timer), order (timer_order) and lifetimes
+/// What the tests of libdispatch, libevent, libuv and SwiftNIO assert about their timers, applied to sources: each test names its
+/// original. On frozen time, with exact counts. The suspend example (dispatch_suspend_timer), order (timer_order) and lifetimes
 /// are in TimerSourceTests, races in SourceRaceTests.
 @Suite struct SourcePeerTests {
     let time = ManualTime()
@@ -17,7 +17,7 @@ import Testing
         engine = try TimerEngine(.init(time: time.base))
     }
 
-    /// Tells `data` at each call.
+    /// Returns an active source that records its `data` at each call.
     private func source(_ queue: DispatchQueue? = nil) -> TimerSource {
         let source = TimerSource(flags: [], engine: engine, queue: queue)
         source.setEventHandler { [calls, weak source] in calls.append(source?.data ?? 0) }
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "persistent_timeout_jump, no_double_call: overslept for several periods, it is called exactly once for all of them"
+        "persistent_timeout_jump, no_double_call: after oversleeping several periods a source is called once for all"
     )
     func overslept() {
         let source = source()
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "dispatch_drift: ten seconds at 100 Hz, looked at whenever, are a thousand ticks, each on the grid",
+        "dispatch_drift: ten seconds at 100 Hz are a thousand ticks on the grid, at whatever times the source runs",
         arguments: [1, 2, 3]
     )
     func drift(_ seed: UInt64) {
@@ -52,7 +52,7 @@ import Testing
         let begin = time.now
         source.schedule(deadline: begin.advanced(by: .milliseconds(10)), repeating: .milliseconds(10))
         while time.now < begin.advanced(by: .seconds(10)) {
-            // A handler or a thread that is late now and then.
+            // As if a handler or a thread were late now and then.
             source.suspend()
             time.advance(by: .nanoseconds(Int64.random(in: 0..<30_000_000, using: &random)))
             source.resume()
@@ -78,7 +78,7 @@ import Testing
         source.cancel()
     }
 
-    @Test("timer_start_twice, dispatch_timer_set_time: the second schedule replaces the first, a day away")
+    @Test("timer_start_twice, dispatch_timer_set_time: a second schedule replaces the first one, a day away")
     func twice() {
         let source = source()
         source.schedule(deadline: time.now.advanced(by: .seconds(86_400)))
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(
-        "dispatch_timer_timeout: a tiny timer on a blocked queue keeps no other from firing, and costs one fire while it lasts"
+        "dispatch_timer_timeout: a tiny timer on a blocked queue delays no other timer, and costs one fire meanwhile"
     )
     func blockedQueue() {
         let queue = DispatchQueue(label: "blocked")
@@ -111,7 +111,7 @@ import Testing
         other.cancel()
     }
 
-    @Test("dispatch_timer_short: 25,000 sources that wait in a stalled queue do not slow a short timer down")
+    @Test("dispatch_timer_short: 25,000 sources whose calls wait in a stalled queue do not slow a short timer down")
     func stalled() {
         let queue = DispatchQueue(label: "stalled")
         queue.suspend()
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(
-        "test_timerInvalidate, dispatch_timer: cancelled by the handler of another that is due in the same pass, it is not called"
+        "test_timerInvalidate, dispatch_timer: a source that another's handler cancels in the same pass is not called"
     )
     func cancelledInSamePass() {
         let (first, second, third) = (source(), source(), source())
@@ -151,7 +151,7 @@ import Testing
         third.cancel()
     }
 
-    @Test("testScheduledCallback…: a call and a cancel of it never both, whichever is first", arguments: [false, true])
+    @Test("testScheduledCallback…: a cancel before a call prevents it, one after it does not", arguments: [false, true])
     func fireOrCancel(cancelsFirst: Bool) {
         let log = Recorder<String>()
         for _ in 0..<100 {
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(
-        "testRepeatedTask…Finished: the cancel handler comes after the handler that runs, once, and nothing after that"
+        "testRepeatedTask…Finished: the cancel handler runs once, after the running handler, and nothing follows"
     )
     func cancelledAtLast() {
         let log = Recorder<String>()

@@ -5,8 +5,8 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// What Dispatch does with its timer source, member by member and number by number: libdispatch's src/source.c,
-/// src/event/event.c and its Swift overlay, as far as TimerSourceTests and SourceFeatureTests do not show it. On frozen time.
+/// Tests of what Dispatch does with its timer source, member by member and number by number, after libdispatch's src/source.c,
+/// src/event/event.c and its Swift overlay; TimerSourceTests and SourceFeatureTests show the rest. On frozen time.
 @Suite struct SourceRowTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -33,7 +33,7 @@ import Testing
 
     // Members.
 
-    @Test("Until activate() or resume() nothing runs, whatever is set, and nothing is armed")
+    @Test("Until activate() or resume() nothing runs and nothing is armed, whatever is set")
     func madeInactive() {
         source.schedule(deadline: time.now, repeating: .seconds(1))
         source.setCancelHandler {}
@@ -56,7 +56,7 @@ import Testing
         #expect(calls.all == [1, 1, 1, 1, 1])
     }
 
-    @Test("A wall deadline in both spellings follows steps of the clock")
+    @Test("A wall deadline follows steps of the clock in both spellings")
     func wallDeadlines() {
         source.schedule(wallDeadline: dispatchWallNow + .seconds(10), repeating: .seconds(10))
         source.activate()
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "The event handler may be changed and taken away at any time; the call after tells no tick that nobody was told of"
+        "The event handler may be changed or removed at any time; later calls report no tick that passed without one"
     )
     func handlerChanges() {
         every(.seconds(1))
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(
-        "Without an event handler one deadline is waited for, and no more; set later, it is called at the next of the grid",
+        "A source without an event handler waits for one deadline only; a handler set later is called at the next tick",
         arguments: MissedTickPolicy.allCases
     )
     func handlerSetLater(_ policy: MissedTickPolicy) {
@@ -110,7 +110,7 @@ import Testing
         #expect(calls.all == [1, 1])
     }
 
-    @Test("A single deadline that passed without an event handler is not made up for; one that has not is kept")
+    @Test("A one-shot deadline that passes without an event handler is lost; one that has not passed is kept")
     func onceWithoutHandler() {
         source.setEventHandler(nil)
         source.schedule(deadline: time.now.advanced(by: .seconds(1)))
@@ -126,7 +126,7 @@ import Testing
         #expect(calls.all == [2])
     }
 
-    @Test("Nor does a deadline on another clock come again and again without an event handler")
+    @Test("A deadline on another clock does not come again and again without an event handler")
     func wallWithoutHandler() {
         source.setEventHandler(nil)
         source.schedule(deadline: time.wallNow.advanced(by: .seconds(1)), repeating: .seconds(1))
@@ -146,7 +146,7 @@ import Testing
         #expect(calls.all == [1, 1])
     }
 
-    @Test("The cancel handler runs once, on the source's thread, and all handlers are freed then")
+    @Test("The cancel handler runs once, on the source's thread, and all handlers are freed afterwards")
     func cancelHandler() {
         let canaries = Canaries()
         source.setEventHandler { [canary = canaries.make()] in withExtendedLifetime(canary) {} }
@@ -161,7 +161,7 @@ import Testing
         #expect(canaries.count == 0)
     }
 
-    @Test("Suspended in its handler, the running call ends as it would; the next waits for resume")
+    @Test("A source suspended in its handler ends the running call as usual; the next call waits for resume")
     func suspendInHandler() {
         source.setEventHandler { [calls, weak source] in
             source?.suspend()
@@ -175,7 +175,7 @@ import Testing
         #expect(calls.all == [1, 2])
     }
 
-    @Test("Cancelled with ticks pending, it delivers none of them; isCancelled is true at once")
+    @Test("A source cancelled with pending ticks delivers none of them, and isCancelled is true at once")
     func cancelPending() {
         every(.seconds(1))
         source.suspend()
@@ -188,7 +188,7 @@ import Testing
         #expect(calls.count == 0 && source.data == 0)
     }
 
-    @Test("Cancelled while it is suspended it calls its cancel handler all the same, where GCD's waits for the resume")
+    @Test("A source cancelled while suspended still calls its cancel handler; GCD waits for the resume")
     func cancelSuspended() {
         source.setCancelHandler { [calls] in calls.append(3) }
         every(.seconds(1))
@@ -229,7 +229,7 @@ import Testing
         #expect(source.nextDeadline == nil && time.nextDeadline == .distantFuture)
     }
 
-    @Test("A DispatchTime plus infinity is never, plus what is no number or minus infinity it is past")
+    @Test("A DispatchTime plus infinity never comes; plus NaN or minus infinity it is past")
     func oddDispatchTimes() {
         source.activate()
         source.schedule(deadline: dispatchNow + .infinity)
@@ -240,7 +240,7 @@ import Testing
         #expect(calls.all == [1])
     }
 
-    @Test("Any leeway, .never too, counts up to half the interval; without an interval up to any length")
+    @Test("Any leeway, .never too, is limited to half the interval; without an interval it may have any length")
     func leeways() throws {
         let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
         let source = TimerSource(engine: engine)
@@ -254,7 +254,7 @@ import Testing
 
     // Firing.
 
-    @Test("On a concurrent queue calls of one source never overlap, and tell all ticks")
+    @Test("On a concurrent queue calls of one source never overlap, and report all ticks")
     func concurrentQueue() {
         let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
         let source = TimerSource(engine: engine, queue: queue)
@@ -279,7 +279,7 @@ import Testing
     }
 
     @Test(
-        "Scheduled anew while suspended, the ticks that were pending are dropped with the old schedule, and its clock too"
+        "A source rescheduled while suspended drops the old schedule's pending ticks, and its clock too"
     )
     func scheduleDropsPending() {
         source.schedule(deadline: time.wallNow.advanced(by: .seconds(1)), repeating: .seconds(1))
@@ -296,7 +296,7 @@ import Testing
         #expect(calls.all == [1, 1])
     }
 
-    @Test("With leeway a call is never before its deadline, nor after deadline and leeway, and the grid does not move")
+    @Test("With leeway a call is never before its deadline nor after deadline plus leeway, and the grid does not move")
     func leewayBounds() throws {
         let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
         let begin_ns = time.now.nanoseconds
@@ -314,7 +314,7 @@ import Testing
             return source
         }
         time.advance(by: .milliseconds(1050))
-        // All of a hundred ticks each, and no call of more than one.
+        // Each source has about 95 ticks in that time, and no call stands for more than one.
         #expect(late.count >= 50 * 94)
         #expect(late.all.allSatisfy { (0...1_000_000).contains($0) })
         #expect(late.all.contains { $0 > 0 })
@@ -322,7 +322,7 @@ import Testing
     }
 
     @Test(
-        "A source that is to be normal or precise leaves its leeway unused, until it is not any more",
+        "A source set to normal or precise leaves its leeway unused until that setting is removed",
         arguments: [0, 1, 2]
     )
     func precision(_ number: Int) throws {
@@ -354,7 +354,7 @@ import Testing
 
     // asyncAfter.
 
-    @Test("Work for a past instant comes at once, for the distant future never, and its closure goes with its token")
+    @Test("Work for a past instant runs at once, for the distant future never, and its closure is freed with its token")
     func asyncAfter() {
         let queue = DispatchQueue(label: "after")
         let canaries = Canaries()

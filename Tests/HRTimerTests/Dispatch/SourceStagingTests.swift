@@ -7,8 +7,8 @@ import Testing
 @testable import HRTimer
 @testable import HRTimerCore
 
-/// What a source does between the steps of its engine, which prepares a call, maybe before the deadline, and then makes it or
-/// finds it withdrawn. The test takes the engine's steps; time is frozen.
+/// Tests of what a source does between the steps of its engine, which prepares a call, maybe before the deadline, and then makes
+/// it or finds it withdrawn. The tests take the engine's steps themselves; time is frozen.
 @Suite struct SourceStagingTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -16,7 +16,7 @@ import Testing
     let blocks = Recorder<Block>()
     let deadline: MonotonicInstant
 
-    /// What was submitted to the queue.
+    /// A block that was submitted to the queue.
     struct Block: Sendable {
         let run: @Sendable () -> Void
     }
@@ -37,7 +37,7 @@ import Testing
         return source
     }
 
-    /// As the engine does, under its lock.
+    /// Prepares a call as the engine does, under its lock. Returns nil if there is nothing to call.
     private func begin(_ source: TimerSource, at instant: MonotonicInstant) -> (@Sendable () -> Void)? {
         engine.core.state.withLock { core in
             var fire = Fire()
@@ -56,7 +56,7 @@ import Testing
         end?.run()
     }
 
-    @Test("A call made up before its deadline, called off and wanted again, comes at the deadline and not before")
+    @Test("A call that is prepared before its deadline, withdrawn and wanted again comes at the deadline, not before")
     func calledOff() {
         let source = makeSource()
         _ = begin(source, at: deadline)
@@ -69,7 +69,7 @@ import Testing
         #expect(calls.all == [1])
     }
 
-    @Test("Ticks of a call that was called off are not lost when the next call is called off before it was made up")
+    @Test("Ticks of a withdrawn call are not lost when the next call is withdrawn before it is prepared")
     func calledOffTwice() {
         let source = makeSource()
         _ = begin(source, at: deadline)
@@ -82,7 +82,7 @@ import Testing
         #expect(calls.all == [1])
     }
 
-    @Test("Scheduled anew for what is due before its call is made up, it is called once")
+    @Test("A source that is rescheduled to now before its call is prepared is called once")
     func scheduledBeforePrepare() {
         let source = makeSource()
         source.schedule(deadline: time.now)
@@ -92,10 +92,10 @@ import Testing
         #expect(calls.all == [1])
     }
 
-    @Test("Moved later while its call is on its way to the queue, it is not called for the former deadline")
+    @Test("A source moved later while its call is on its way to the queue is not called for the former deadline")
     func movedOnItsWay() throws {
         let source = makeSource(onQueue: true)
-        // What is due is submitted at once.
+        // A source that is due is submitted at once.
         source.schedule(deadline: time.now)
         source.schedule(deadline: deadline)
         try #require(blocks.all.first).run()
@@ -106,7 +106,7 @@ import Testing
         #expect(calls.all == [1])
     }
 
-    @Test("Cancelled when its call is made up, a queue's source calls the cancel handler on the queue")
+    @Test("A queue's source that is cancelled when its call is prepared calls the cancel handler on the queue")
     func cancelHandlerOnQueue() {
         let source = makeSource(onQueue: true)
         let cancels = Recorder<Int>()
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(
-        "Dropped right after cancel, the cancel handler is called all the same, and everything freed",
+        "A source that is released right after cancel still calls its cancel handler, and frees everything",
         arguments: [false, true]
     )
     func droppedAfterCancel(onQueue: Bool) {
@@ -142,7 +142,7 @@ import Testing
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("Scheduled anew while its call waits for the deadline, it is called for the new one alone")
+    @Test("A source rescheduled while its prepared call waits for the deadline is called at the new deadline only")
     func scheduledWhileAhead() {
         let source = makeSource()
         _ = begin(source, at: deadline)
@@ -154,7 +154,7 @@ import Testing
         #expect(calls.all == [1])
     }
 
-    @Test("Called off for something else that is due earlier, it keeps its place among sources with equal deadlines")
+    @Test("A source whose call is withdrawn for an earlier one keeps its place among equal deadlines")
     func keepsItsPlace() {
         let order = Recorder<Int>()
         let sources = (0..<3).map { index in
@@ -179,7 +179,7 @@ import Testing
         sources.forEach { $0.cancel() }
     }
 
-    @Test("With a call on its way to the queue the engine is armed for the deadline after it, which nobody sees yet")
+    @Test("While a call is on its way to the queue, the engine is armed for the next deadline, not visible yet")
     func expected() throws {
         let source = makeSource(onQueue: true)
         source.schedule(deadline: deadline, repeating: .seconds(5))
@@ -192,7 +192,7 @@ import Testing
         #expect(engine.statistics.wakesSent == wakes && calls.all == [1])
     }
 
-    @Test("Suspended while its call is on its way to the queue, it is called after resume, for the same tick")
+    @Test("A source suspended while its call is on its way to the queue is called after resume, for the same tick")
     func suspendedOnItsWay() throws {
         let source = makeSource(onQueue: true)
         time.advance(by: .seconds(1))
@@ -206,7 +206,7 @@ import Testing
         #expect(calls.all == [1])
     }
 
-    @Test("Cancelled while its call is on its way to the queue, it is not called, and its cancel handler once")
+    @Test("A source cancelled while its call is on its way to the queue calls its cancel handler once, nothing else")
     func cancelledOnItsWay() throws {
         let source = makeSource(onQueue: true)
         let cancels = Recorder<Int>()
@@ -223,7 +223,7 @@ import Testing
         #expect(cancels.count == 1)
     }
 
-    @Test("Whoever cancels and waits, waits for the cancel handler too", .timeLimit(.minutes(15)))
+    @Test("cancelAndWait waits for the cancel handler too", .timeLimit(.minutes(15)))
     func waitsForCancelHandler() throws {
         let source = makeSource(onQueue: true)
         let log = Recorder<String>()

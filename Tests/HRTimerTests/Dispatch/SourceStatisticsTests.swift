@@ -4,7 +4,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// What sources leave in their engine's statistics.
+/// Tests of what sources record in their engine's statistics.
 @Suite struct SourceStatisticsTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -22,7 +22,7 @@ import Testing
         return source
     }
 
-    @Test("Time that a source was suspended on purpose is no lateness, and its ticks are missed ticks")
+    @Test("The time in which a source is suspended is no lateness, and the ticks in it are missed ticks")
     func suspended() {
         let source = makeSource()
         time.advance(by: .seconds(1))
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "Ticks that a call on a queue tells are missed ticks of its engine, as those of a call on the engine's thread are"
+        "Ticks reported by a call on a queue are missed ticks of its engine, like those reported on the engine's thread"
     )
     func onQueue() {
         let queue = DispatchQueue(label: "statistics")
@@ -72,7 +72,7 @@ import Testing
         source.cancel()
     }
 
-    @Test("What is armed for the past is late from then on, not from its deadline")
+    @Test("A timer armed for the past is late from its arming on, not from its deadline")
     func armedForThePast() {
         engine.schedule(at: .distantPast) { _ in }
         engine.schedule(at: time.now.advanced(by: .seconds(-5))) { _ in }
@@ -80,7 +80,7 @@ import Testing
         #expect(engine.lateness.count == 2 && engine.lateness.max == .zero)
     }
 
-    @Test("Whoever watches lateness is told of a late source, after its call, and of none that is in time")
+    @Test("A lateness watch reports a late source, after its call, and none that is in time")
     func watched() throws {
         let log = Recorder<String>()
         var configuration = TimerEngine.Configuration(time: time.base)
@@ -102,7 +102,7 @@ import Testing
         source.cancel()
     }
 
-    @Test("A source with leeway is moved with the engine told, since its window moves too")
+    @Test("A move of a source with leeway reaches the engine at once, because its window moves too")
     func leewayIsNotMovedSilently() throws {
         var configuration = TimerEngine.Configuration(precision: .coalesced, time: time.base)
         configuration.defersMoves = true
@@ -113,12 +113,12 @@ import Testing
         source.activate()
         source.schedule(deadline: time.now.advanced(by: .seconds(3)))
         time.advance(by: .seconds(20))
-        // It began at 10 s.
+        // Frozen time begins at 10 s.
         #expect(data.all == [13])
         source.cancel()
     }
 
-    @Test("Leeway counts up to half the interval")
+    @Test("Leeway is limited to half the interval")
     func leewayIsCapped() throws {
         let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
         let source = TimerSource(engine: engine)

@@ -4,7 +4,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// A source takes a time in every spelling. On frozen time.
+/// Tests that a source accepts a time in every spelling. On frozen time.
 @Suite struct SourceTimesTests {
     let time = ManualTime()
 
@@ -21,7 +21,7 @@ import Testing
         return log.all
     }
 
-    @Test("Seconds, durations and dates, literal and not")
+    @Test("A source accepts seconds, durations and dates, as literals and as variables")
     func spellings() throws {
         let half = 0.5
         #expect(try fires { $0.schedule(after: half) } == [0.5])

@@ -4,7 +4,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Verbs in odd orders, on frozen time.
+/// Tests of `activate`, `suspend` and `resume` in unusual orders, on frozen time.
 @Suite struct SourceVerbTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -21,7 +21,7 @@ import Testing
         return source
     }
 
-    @Test("Suspended and resumed before it is activated, a source fires once it is")
+    @Test("A source suspended and resumed before activation fires once it is activated")
     func resumedBeforeActivation() {
         let source = source("a")
         source.suspend()
@@ -33,7 +33,7 @@ import Testing
         #expect(calls.all == ["a"])
     }
 
-    @Test("Suspended before it is activated, a source waits for the resume that balances it")
+    @Test("A source suspended before activation waits for the resume that balances the suspend")
     func suspendedBeforeActivation() {
         let source = source("a")
         source.suspend()
@@ -45,7 +45,7 @@ import Testing
         #expect(calls.all == ["a"])
     }
 
-    @Test("A surplus activate, resume, or suspend with its resume changes no order among equal deadlines")
+    @Test("A surplus activate, resume, or suspend with its resume does not change the order among equal deadlines")
     func surplusKeepsOrder() {
         let (first, second) = (source("first"), source("second"))
         first.activate()

@@ -4,7 +4,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Named tasks, on frozen time.
+/// Tests of named tasks, on frozen time.
 @Suite struct TimerRegistryTests {
     let time = ManualTime()
     let registry: TimerRegistry
@@ -30,7 +30,7 @@ import Testing
         #expect(calls.count == 3)
     }
 
-    @Test("A task that does not repeat runs once, and has ended when it runs")
+    @Test("A task that does not repeat runs once, and has already ended when it runs")
     func once() throws {
         let canaries = Canaries()
         let key = try registry.execute(name: "once", start: .seconds(1), repeats: false) {
@@ -44,7 +44,7 @@ import Testing
         #expect(canaries.count == 0)
     }
 
-    @Test("Keys are never used again, and equal names are different tasks")
+    @Test("Keys are never reused, and tasks with equal names are different tasks")
     func keys() throws {
         var seen: Set<TimerRegistry.Key> = []
         for _ in 0..<100 {
@@ -57,7 +57,7 @@ import Testing
         #expect(registry.keys(named: "other").isEmpty)
     }
 
-    @Test("Wrong arguments throw, with the argument's name and what it takes")
+    @Test("Wrong arguments throw an error with the argument's name and its accepted values")
     func wrongArguments() {
         func message(_ body: () throws -> Void) -> String {
             do {
@@ -95,7 +95,7 @@ import Testing
         #expect(registry.count == 0)
     }
 
-    @Test("Paused, no task runs, not even one begun meanwhile; resumed, each makes one call for all it missed")
+    @Test("No task runs while paused, not even a new one; on resume each makes one call for all that it missed")
     func pausing() throws {
         try registry.execute(name: "a", start: .seconds(1), interval: .seconds(1)) { [calls] in calls.append("a") }
         registry.suspendAll()
@@ -111,7 +111,7 @@ import Testing
         #expect(calls.count == 4)
     }
 
-    @Test("Paused twice, resuming once is enough; what passed is one call")
+    @Test("One resume is enough after two suspends, and what was missed is one call")
     func pausedTwice() throws {
         try registry.execute(name: "a", start: .seconds(1), interval: .seconds(1)) { [calls] in calls.append("a") }
         registry.suspendAll()
@@ -120,14 +120,14 @@ import Testing
         registry.resumeAll()
         time.advance(by: .zero)
         #expect(calls.count == 1)
-        // Nor do surplus ones count for later.
+        // Surplus resumes do not count for later suspends either.
         registry.resumeAll()
         registry.suspendAll()
         time.advance(by: .seconds(3))
         #expect(calls.count == 1)
     }
 
-    @Test("A task's policy decides about the ticks that it missed", arguments: MissedTickPolicy.allCases)
+    @Test("A task's policy decides what becomes of its missed ticks", arguments: MissedTickPolicy.allCases)
     func policy(_ policy: MissedTickPolicy) throws {
         try registry.execute(name: "a", start: .seconds(1), interval: .seconds(1), policy: policy) { [calls] in
             calls.append("a")
@@ -142,7 +142,7 @@ import Testing
         #expect(calls.count == (late[policy] ?? 1) + (policy == .delay ? 0 : 1))
     }
 
-    @Test("All tasks end together, also while they are paused; new ones may be begun")
+    @Test("cancelAll ends all tasks, also while they are paused, and new ones may be started")
     func cancelAll() throws {
         let canaries = Canaries()
         let keys = try (0..<3).map { _ in
@@ -165,7 +165,7 @@ import Testing
         #expect(calls.all == ["b"])
     }
 
-    @Test("The registry takes its tasks with it, and frees what they captured")
+    @Test("A registry that is released ends its tasks, and frees what they captured")
     func lifetime() throws {
         let canaries = Canaries()
         do {
@@ -186,7 +186,7 @@ import Testing
         func tick() { calls.append("tick") }
     }
 
-    @Test("A weak target ends its task when it is gone, a strong one is held as long as the task lives")
+    @Test("A weak target ends its task when it is released; a strong one is held as long as the task lives")
     func targets() throws {
         weak var strong: Target?
         let strongKey: TimerRegistry.Key
@@ -219,7 +219,7 @@ import Testing
         #expect(strong == nil)
     }
 
-    @Test("Methods of targets run on their queue, and once if they do not repeat, whether the target is held or not")
+    @Test("A target's method runs on its queue, once if it does not repeat, whether the target is strong or weak")
     func targetsOnQueues() throws {
         let queue = DispatchQueue(label: "tasks")
         let key = DispatchSpecificKey<Int>()

@@ -5,8 +5,8 @@ import Seeded
 import TestSupport
 import Testing
 
-/// A one-shot source whose deadline is moved later again and again, as a connection's timeout is: past the lock, and yet as
-/// if it had been taken. On frozen time.
+/// Tests of a one-shot source whose deadline is moved later again and again, as a connection's timeout is. Such a move takes no
+/// lock, and yet has the same effect as one under the lock. On frozen time.
 @Suite struct TimerSourceKeepAliveTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -31,7 +31,7 @@ import Testing
         source.schedule(deadline: instant(seconds))
     }
 
-    @Test("Moved later many times, it fires once, at the last deadline")
+    @Test("A source that is moved later many times fires once, at the last deadline")
     func last() {
         for seconds in 2...100 { schedule(seconds) }
         time.advance(by: .seconds(99))
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "Moved later each time before it fires, it never fires, and wakes the engine once a deadline, not once a move"
+        "A source moved later before each fire never fires, and wakes the engine once per deadline, not per move"
     )
     func alive() {
         let before = engine.statistics.wakeups
@@ -52,11 +52,11 @@ import Testing
             #expect(calls.count == 0, "after \(tenths)")
         }
         #expect(engine.statistics.fires == 0)
-        // Within 100 s: one for the first deadline, and one each 0.9 s or more, when the deadline known then has come.
+        // In 100 s: one wake-up for the first deadline, and then at most one each 0.9 s, at the deadline that the engine knew.
         #expect(engine.statistics.wakeups - before <= 1 + 112)
     }
 
-    @Test("Moved later and then earlier, it fires at the earlier deadline")
+    @Test("A source that is moved later and then earlier fires at the earlier deadline")
     func earlier() {
         schedule(10)
         schedule(5)
@@ -64,7 +64,7 @@ import Testing
         #expect(calls.all == [instant(5)])
     }
 
-    @Test("Moved later and suspended, it fires at the later deadline after resume, and at resume if that has passed")
+    @Test("A source moved later and suspended fires at the later deadline, or at resume if that has passed")
     func suspended() {
         schedule(10)
         source.suspend()
@@ -79,7 +79,7 @@ import Testing
         #expect(calls.all == [instant(15)])
     }
 
-    @Test("Moved later and made to repeat, the interval counts from the new deadline")
+    @Test("A source that is moved later and made to repeat counts its interval from the new deadline")
     func repeats() {
         schedule(10)
         source.schedule(deadline: instant(12), repeating: .seconds(2))
@@ -87,7 +87,7 @@ import Testing
         #expect(calls.all == [instant(12), instant(14), instant(16)])
     }
 
-    @Test("Scheduled to repeat and then moved without an interval, it fires once")
+    @Test("A repeating source that is rescheduled without an interval fires once")
     func repeatsNoMore() {
         source.schedule(deadline: instant(2), repeating: .seconds(2))
         schedule(10)
@@ -95,7 +95,7 @@ import Testing
         #expect(calls.all == [instant(10)])
     }
 
-    @Test("Moved later and cancelled, it never fires; distantFuture takes the deadline back")
+    @Test("A source moved later and cancelled never fires; a move to distantFuture takes the deadline back")
     func never() {
         schedule(10)
         source.schedule(deadline: MonotonicInstant.distantFuture)
@@ -109,7 +109,7 @@ import Testing
         #expect(calls.count == 0)
     }
 
-    @Test("Moving it later takes no lock: it goes on while another thread holds the engine's")
+    @Test("A move to a later deadline takes no lock: it succeeds while another thread holds the engine's lock")
     func lockFree() {
         for seconds in [10, 20] {
             let moved = DispatchSemaphore(value: 0)
@@ -121,13 +121,13 @@ import Testing
             let outcome = moved.wait(timeout: .now() + 30)
             engine.core.state.unlock()
             #expect(outcome == .success)
-            // The deadline comes that the engine knew: it asks for the present one, and the source can be moved as before.
+            // At the deadline that it knew, the engine reads the present one; afterwards the source can be moved as before.
             time.advance(by: .seconds(5))
             #expect(calls.count == 0)
         }
     }
 
-    @Test("What a test sees is the deadline that holds, not the former one for which the engine is awake once more")
+    @Test("A test sees the source's present deadline, not the former one at which the engine still wakes once")
     func exact() {
         schedule(2)
         #expect(time.nextDeadline == instant(2) && source.nextDeadline == instant(2))
@@ -139,7 +139,7 @@ import Testing
         #expect(calls.all == [instant(2)] && time.nextDeadline == .distantFuture)
     }
 
-    @Test("Random moves, suspensions and steps of time end as in a model of one variable, and no call is early")
+    @Test("Random moves, suspensions and time steps end as in a model of one variable, and no call is early")
     func model() throws {
         var random = SeededRandom.fromEnvironment()
         var deadline: Int? = 1
@@ -164,7 +164,7 @@ import Testing
                 deadline = later
             }
             for _ in 0..<Int.random(in: 0...6, using: &random) {
-                // One second at a time, so that each call has its own instant; the first step is none.
+                // One second at a time, so that each call has its own instant; an advance by zero makes a due call first.
                 if let due = deadline, due <= now, suspensions == 0 {
                     time.advance(by: .zero)
                     expected.append(instant(now))

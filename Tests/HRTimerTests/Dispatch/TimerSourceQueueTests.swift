@@ -4,7 +4,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Delivery on a real DispatchQueue, still on frozen time.
+/// Tests of the delivery on a real DispatchQueue, still on frozen time.
 @Suite struct TimerSourceQueueTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -32,7 +32,7 @@ import Testing
         queue.sync {}
     }
 
-    @Test("The handler runs on its queue")
+    @Test("The handler of a source runs on its queue")
     func runsOnQueue() {
         let source = makeSource()
         for _ in 0..<3 { advance(.seconds(1)) }
@@ -55,7 +55,7 @@ import Testing
         source.cancel()
     }
 
-    @Test("A source scheduled anew while its call waits in the queue is called for the new deadline only")
+    @Test("A source rescheduled while its call waits in the queue is called for the new deadline only")
     func rescheduledInFlight() {
         let source = makeSource()
         queue.suspend()
@@ -68,7 +68,7 @@ import Testing
         #expect(calls.all == [1])
     }
 
-    @Test("Cancelled while its call waits in the queue it is not called, and the cancel handler runs on the queue")
+    @Test("A source cancelled while its call waits in the queue calls only its cancel handler, on the queue")
     func cancelledInFlight() {
         let source = makeSource()
         let cancelled = Recorder<Bool>()
@@ -88,7 +88,7 @@ import Testing
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("A source dropped while its call waits in the queue is not called")
+    @Test("A source released while its call waits in the queue is not called")
     func droppedInFlight() {
         queue.suspend()
         do {

@@ -4,7 +4,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// What GCD documents for its timer source, and where GCD crashes, what we do instead. On frozen time.
+/// Tests of what GCD documents for its timer source, and of what we do where GCD crashes. On frozen time.
 @Suite struct TimerSourceTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -22,7 +22,7 @@ import Testing
         source.activate()
     }
 
-    @Test("Nothing fires before activation, and the ticks before it are told afterwards")
+    @Test("Nothing fires before activation, and the ticks before it are reported afterwards")
     func inactive() {
         source.schedule(deadline: time.now.advanced(by: .seconds(1)), repeating: .seconds(1))
         time.advance(by: .milliseconds(3500))
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "dispatch_suspend_timer: suspended from 3.5 to 6.5 s it makes 3 calls, then one with 3, then goes on: 9 in all"
+        "dispatch_suspend_timer: suspended from 3.5 to 6.5 s, a source makes 3 calls, one with data 3, and 3: 9 ticks"
     )
     func suspended() {
         start()
@@ -59,7 +59,7 @@ import Testing
         #expect(calls.all.reduce(0, +) == 9)
     }
 
-    @Test("A suspended source keeps nothing armed, so that it costs no wake-ups")
+    @Test("A suspended source has no armed timer, so that it costs no wake-ups")
     func suspendedIsIdle() {
         start()
         source.suspend()
@@ -100,7 +100,7 @@ import Testing
         #expect(calls.all == [6, 1])
     }
 
-    @Test("The distant past means now, the distant future means not until scheduled again")
+    @Test("The distant past means now, and the distant future means never until the source is rescheduled")
     func distant() {
         source.schedule(deadline: .distantPast, repeating: .seconds(1))
         source.activate()
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(
-        "Sources with equal deadlines fire in the order in which the engine learns of them: one moved there, without it, comes later",
+        "Sources with equal deadlines fire in the order in which the engine learns of them, with a deferred move later",
         arguments: [true, false]
     )
     func orderOfScheduling(defersMoves: Bool) throws {
@@ -174,7 +174,7 @@ import Testing
         #expect(order.all == (defersMoves ? ["fresh", "moved"] : ["moved", "fresh"]))
     }
 
-    @Test("A source that is due, but moved or suspended by the handler of another, is not called for the old deadline")
+    @Test("A due source that another's handler moves or suspends is not called for the old deadline")
     func movedBetweenBatchAndCall() {
         let others = Recorder<String>()
         let moved = TimerSource(engine: engine)
@@ -204,7 +204,7 @@ import Testing
         source.setEventHandler(nil)
     }
 
-    @Test("After the engine has ended every verb of a source does nothing, and its handlers are freed")
+    @Test("After the engine's shutdown every method of a source does nothing, and its handlers are freed")
     func engineEnded() {
         let canaries = Canaries()
         do {
@@ -225,7 +225,7 @@ import Testing
         #expect(engine.statistics.fires == 0)
     }
 
-    @Test("A handler that overruns is called again at once, with the ticks it missed, and never inside itself")
+    @Test("A handler that overruns is called again at once, with the ticks it missed, and never recursively")
     func overrun() {
         let (source, time, calls) = (self.source, self.time, self.calls)
         let depth = Recorder<Int>()
@@ -242,7 +242,7 @@ import Testing
         #expect(calls.all == [1, 2, 1])
     }
 
-    @Test("Cancelling ends it: no event after, one cancel handler, everything freed")
+    @Test("A cancelled source has no further event, calls its cancel handler once, and frees everything")
     func cancel() {
         let canaries = Canaries()
         let canary = canaries.make()
@@ -278,7 +278,7 @@ import Testing
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("Without a cancel handler, and with no call on its way, cancel frees everything before it returns")
+    @Test("Without a cancel handler and without a call on its way, cancel frees everything before it returns")
     func cancelFreesAtOnce() {
         let canaries = Canaries()
         do {
@@ -301,7 +301,7 @@ import Testing
         #expect(cancelled.count == 1)
     }
 
-    @Test("swift-corelibs-libdispatch#604: the last reference may go in any state, where GCD traps")
+    @Test("swift-corelibs-libdispatch#604: the last reference may be released in any state, where GCD traps")
     func releasedInAnyState() {
         let canaries = Canaries()
         for state in 0..<5 {
@@ -317,7 +317,7 @@ import Testing
         }
         time.advance(by: .seconds(5))
         #expect(canaries.count == 0)
-        #expect(engine.liveTimers == 1)  // the suite's own
+        #expect(engine.liveTimers == 1)  // the suite's own source
     }
 
     @Test("Without a handler ticks are dropped")

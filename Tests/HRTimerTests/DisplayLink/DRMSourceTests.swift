@@ -7,24 +7,24 @@ import Testing
 
 @testable import HRTimer
 
-/// The kernel's part in the calls of `vs_drm_open`, with what vkms was seen to answer. One at a time: C functions capture
-/// nothing.
+/// A fake of the kernel's part in the calls of `vs_drm_open`, with answers that vkms was seen to give. There is one at a time,
+/// because C functions capture nothing.
 private struct FakeCard: Sendable {
     var openError: Int32?
     var isMonotonic: UInt64 = 1
     var hasQueue = true
     var hasVBlank = true
-    /// Of the CRTCs, by their ids.
+    /// Whether each CRTC is on, by its id.
     var isOn: [UInt32: Bool] = [31: false, 35: true]
     var sequence: UInt64 = 229
-    /// Of the write end of what is opened.
+    /// The descriptor of the write end of the opened card.
     var events: Int32 = -1
     var queued: vs_drm_queue_sequence?
     var waited: vs_drm_wait_vblank?
 
     static let current = Locked(FakeCard())
 
-    // Safe: written once, before anybody reads.
+    // Safe: written once, before the first read.
     nonisolated(unsafe) static let calls: UnsafePointer<vs_drm_calls> = {
         // Never freed: sources keep the address.
         let calls = UnsafeMutablePointer<vs_drm_calls>.allocate(capacity: 1)
@@ -84,7 +84,7 @@ private struct FakeCard: Sendable {
         return 0
     }
 
-    /// The refresh that was asked for last.
+    /// Sends the event of the refresh that was requested last.
     mutating func tell(_ sequence: UInt64, _ time_ns: Int64) {
         var event = vs_drm_event()
         event.length = UInt32(MemoryLayout<vs_drm_event>.size)
@@ -103,9 +103,9 @@ private struct FakeCard: Sendable {
     }
 }
 
-/// The DRM source on a kernel that is prepared.
+/// Tests of the DRM source on the fake kernel.
 @Suite(.serialized) struct DRMSourceTests {
-    /// Opens a card that was changed by `body`.
+    /// Opens a card that `body` has changed.
     private func open(_ body: (inout FakeCard) -> Void = { _ in }) throws -> CVsyncDriver {
         FakeCard.current.withLock { card in
             card = FakeCard()
@@ -135,7 +135,7 @@ private struct FakeCard: Sendable {
     }
 
     @Test(
-        "Each request is answered by one sample; later ones are for absolute refreshes, and a miss is told by its number"
+        "Each request gets one sample; later requests are for absolute refreshes, and a sample's number tells a miss"
     )
     func samples() throws {
         let driver = try open()
@@ -154,7 +154,7 @@ private struct FakeCard: Sendable {
         #expect(FakeCard.current.withLock { $0.queued?.flags } == UInt32(VS_DRM_SEQUENCE_NEXT_ON_MISS))
     }
 
-    @Test("A CRTC that is switched off answers below what was asked for: no refresh; then EINVAL until it is on again")
+    @Test("A CRTC that is switched off answers with too low a number, which is no refresh, then EINVAL until it is on")
     func off() throws {
         let driver = try open()
         var sample = vs_sample()
@@ -171,14 +171,14 @@ private struct FakeCard: Sendable {
         #expect(driver.request(1) == -EINVAL)
         change { $0.isOn[35] = true }
         #expect(driver.request(1) == 0)
-        // Another count, maybe a lower one.
+        // The count is another one, maybe lower.
         change { $0.tell(3, 9_000_000_000) }
         #expect(driver.take(&sample) == 1)
         #expect(sample.flags == 0)
         #expect(sample.sequence == 3)
     }
 
-    @Test("Without CRTC_QUEUE_SEQUENCE the old call is used, whose 32 bits wrap")
+    @Test("Without CRTC_QUEUE_SEQUENCE the source uses the old ioctl, whose 32-bit count wraps")
     func oldCall() throws {
         let driver = try open { $0.hasQueue = false }
         var sample = vs_sample()
@@ -195,7 +195,7 @@ private struct FakeCard: Sendable {
         #expect(sample.flags == 0)
     }
 
-    @Test("What cannot be had is told: no permission, no CRTC on, no count, another clock")
+    @Test("A card that cannot be used is refused: no permission, no CRTC on, no count, another clock")
     func refused() {
         #expect(errorNumber { $0.openError = EACCES } == EACCES)
         #expect(errorNumber { $0.isOn = [31: false] } == ENXIO)
@@ -210,7 +210,7 @@ private struct FakeCard: Sendable {
         let driver = try open()
         var sample = vs_sample()
         #expect(driver.request(1) == 0)
-        // The end of what can be read is what comes nearest to ENODEV. Not by closing: children of other tests have it too.
+        // End of file comes nearest to ENODEV. A close would not do: child processes of other tests hold the descriptor, too.
         change { shutdown($0.events, Int32(SHUT_RDWR)) }
         #expect(driver.take(&sample) == -ENODEV)
     }
@@ -222,7 +222,7 @@ private struct FakeCard: Sendable {
         let loop = TimerLoop()
         let link = DisplayLink(source: source) { _ in }
         link.add(to: loop, forMode: .default)
-        // The kernel: a refresh each 10 ms, told when it has been.
+        // The kernel's part: a refresh every 10 ms, reported when it has passed.
         let kernel = LoopTimer(timeInterval: .milliseconds(10), repeats: true) { timer in
             let time_ns = timer.fireInstant.nanoseconds
             FakeCard.current.withLock { card in
@@ -234,7 +234,7 @@ private struct FakeCard: Sendable {
         }
         loop.add(kernel, forMode: .default)
         loop.run(until: .now.advanced(by: .milliseconds(700)))
-        // A loop that other work keeps waiting may have had no answer of late.
+        // A loop that other work delays may have had no answer recently.
         #expect([.locked, .coasting].contains(source.state))
         #expect(abs(source.framesPerSecond - 100) < 0.5)
         link.invalidate()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HRTimer
 
-/// What `CADisplayLink` does not have, and wishes for rates; on frozen time.
+/// Tests of features that `CADisplayLink` does not have, and of requests for rates. On frozen time.
 @Suite struct DisplayLinkFeatureTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -24,13 +24,13 @@ import Testing
     }
 
     @Test(
-        "Of the divided rates in the range the one nearest to the preferred; without one in it the nearest, and it says so",
+        "A link uses the divided rate in the range nearest to the preferred; without one the nearest, and it says so",
         arguments: [
             (120, 30, 60, nil, 60, true), (120, 30, 60, 30, 30, true), (120, 50, 60, 48, 60, true),
             (60, 24, 24, 24, 20, false),
             (144, 30, 75, 60, 48, true), (144, 50, 75, 60, 72, true), (60, 80, 120, nil, 60, false),
             (59.94, 60, 60, nil, 59.94, true), (60, 0, 0, nil, 60, true), (60, 20, 10, nil, 20, true),
-            // The preferred one far outside the range.
+            // The preferred rate is far outside the range.
             (120, 10, 49, 173, 40, true), (120, 10, 49, .infinity, 40, true), (144, 1, 7, 144, 144.0 / 21, true),
             (120, 41, 80, 3, 60, true), (120, 59, 1000, 1, 60, true), (60, 0.01, 0.02, 60, 60.0 / 2997, true),
             (60, 0, 13, 40, 12, true), (120, 61, 119, 173, 120, false), (120, 61, 119, 62, 60, false),
@@ -43,7 +43,7 @@ import Testing
         #expect(link.isInPreferredRange == isIn)
     }
 
-    @Test("Any range is safe")
+    @Test("Any range of frame rates is safe")
     func anyRange() {
         let values: [Double] = [0, -1, .nan, .infinity, -.infinity, 1e-300, 1e300, 60]
         let link = DisplayLink(framesPerSecond: 60) { _ in }
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(
-        "A wish for a rate, a range or an interval takes the place of the other two; duration stays that of the display"
+        "A request for a rate, a range or an interval replaces the other two; duration stays that of the display"
     )
     func wishes() {
         let link = DisplayLink(framesPerSecond: 120) { _ in }
@@ -102,7 +102,7 @@ import Testing
         slow.invalidate()
     }
 
-    @Test("delta is in whole refreshes, rawDelta as it was")
+    @Test("delta is in whole refreshes, and rawDelta is the time between the calls")
     func delta() {
         let deltas = Recorder<(Duration, Duration)>()
         let link = DisplayLink(framesPerSecond: 100) { [time] link in
@@ -121,7 +121,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("Lateness is from the refresh that was due, and summed up")
+    @Test("Lateness counts from the refresh that was due, and is summed up")
     func lateness() {
         let link = DisplayLink(framesPerSecond: 100) { _ in }
         #expect(link.lateness.count == 0)
@@ -134,7 +134,7 @@ import Testing
         #expect(link.lateness.count == 3)
         #expect(link.lateness.max == .milliseconds(3))
         #expect(link.lateness.quantile(0.5) == .zero)
-        // What was given out stays as it is.
+        // A histogram that was returned does not change.
         let before = link.lateness
         loop.run(until: at(40))
         #expect(before.count == 3)
@@ -142,7 +142,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A call after another timer's in the same pass is as late as that has made it")
+    @Test("A call after another timer's in the same pass is as late as that timer has made it")
     func lateForAnother() {
         let before = LoopTimer(fireAt: at(10), repeats: false) { [time] _ in time.advance(by: .milliseconds(3)) }
         loop.add(before, forMode: .default)
@@ -157,7 +157,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("The loop blocked for ten frames makes one call, with nine dropped")
+    @Test("A loop blocked for ten frames makes one call, with nine frames dropped")
     func blocked() {
         let calls = Recorder<Double>()
         let link = DisplayLink(framesPerSecond: 100) { [self] in calls.append(ms($0.timestamp)) }
@@ -170,18 +170,18 @@ import Testing
         link.invalidate()
     }
 
-    @Test("Refreshes while the loop ran in a mode without the link are not dropped ones; those of a busy loop are")
+    @Test("Refreshes are not dropped while the loop runs in a mode without the link; those of a busy loop are")
     func otherMode() {
         let link = DisplayLink(framesPerSecond: 100) { _ in }
         link.add(to: loop, forMode: .default)
         let keeper = LoopTimer(timeInterval: .milliseconds(1), repeats: true, time: time.base) { _ in }
         loop.add(keeper, forMode: .modal)
         loop.run(until: at(20))
-        // A modal session, begun anew after every event.
+        // A modal session that restarts after every event.
         while time.now < at(200) { loop.run(mode: .modal, before: time.now.advanced(by: .milliseconds(7))) }
         loop.run(until: at(250))
         #expect(link.droppedFrames == 0)
-        // Three refreshes busy, between runs, then another mode again, and nested this time.
+        // The loop is busy for three refreshes between runs, and then runs in the other mode again, nested this time.
         time.advance(by: .milliseconds(35))
         loop.perform { [loop, time] in loop.run(mode: .modal, before: time.now.advanced(by: .milliseconds(100))) }
         loop.run(until: at(450))
@@ -190,7 +190,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A link's precision is its timer's")
+    @Test("A link's timer has the precision of the link")
     func precision() {
         let link = DisplayLink(framesPerSecond: 100) { _ in }
         link.precision = .precise
@@ -213,11 +213,11 @@ import Testing
             time.advance(to: start.advanced(by: .seconds(day * 86_400)))
             timestamps.removeAll()
             loop.run(until: time.now.advanced(by: .milliseconds(100)))
-            // The late one, and six in time.
+            // The late call, and six calls in time.
             #expect((5...7).contains(timestamps.count))
             for timestamp_ns in timestamps.all {
                 let number = (Int128(timestamp_ns) * 60_000 + 500_500_000_000) / 1_001_000_000_000
-                // In parts of a nanosecond, of which there are 60,000.
+                // In units of 1/60,000 ns.
                 #expect(abs(Int128(timestamp_ns) * 60_000 - number * 1_001_000_000_000) < 60_000)
             }
         }
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test(
-        "A virtual display of variable rate takes the lowest multiple of a wish that it can have, and meets the wish exactly",
+        "A variable virtual display runs at the lowest possible multiple of a request, and meets the request exactly",
         arguments: [
             (nil, 144, 144), (100, 100, 100), (24, 48, 24), (48, 48, 48), (20, 60, 20), (144, 144, 144),
             (500, 144, 144),
@@ -242,7 +242,7 @@ import Testing
     }
 
     @Test(
-        "Of several links the fastest wish counts, of those that run; refreshes go on rising, and none counts as dropped"
+        "The fastest request of the running links counts; refreshes go on rising, and none counts as dropped"
     )
     func variableLinks() {
         let source = VsyncSource(frameRates: 40...120)
@@ -262,7 +262,7 @@ import Testing
         loop.run(until: at(405))
         fast.isPaused = false
         #expect(source.framesPerSecond == 100)
-        // No wish: as fast as can be.
+        // Without a request the display is as fast as it can be.
         slow.preferredFramesPerSecond = 0
         #expect(source.framesPerSecond == 120)
         loop.run(until: at(605))

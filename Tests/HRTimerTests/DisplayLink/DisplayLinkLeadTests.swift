@@ -4,7 +4,7 @@ import Testing
 
 @testable import HRTimer
 
-/// Calls that come so long before the end of their frame; on frozen time.
+/// Tests of calls that come a lead before the end of their frame, on frozen time.
 @Suite struct DisplayLinkLeadTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -23,7 +23,7 @@ import Testing
         Double(instant.nanoseconds - start.nanoseconds) / 1e6
     }
 
-    @Test("With a lead the call comes so long before the refresh that the frame is for, and tells the same refreshes")
+    @Test("With a lead the call comes that long before the end of its frame, and reports the same refreshes")
     func lead() {
         let calls = Recorder<[Double]>()
         let link = DisplayLink(framesPerSecond: 100) { [time, self] link in
@@ -41,7 +41,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A lead longer than the frame is none; any lead is safe")
+    @Test("A lead longer than the frame counts as none; any lead is safe")
     func anyLead() {
         for lead: Duration in [.seconds(1), .milliseconds(10), .zero, .seconds(-5), .seconds(Int64.max)] {
             let calls = Recorder<Double>()
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("A frame of several refreshes may have a lead of several")
+    @Test("A frame of several refreshes may have a lead longer than one refresh")
     func longLead() {
         let calls = Recorder<[Double]>()
         let link = DisplayLink(framesPerSecond: 100) { [time, self] link in
@@ -72,7 +72,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A lead that the handler overruns loses a refresh, and it is counted")
+    @Test("A handler that overruns its lead drops a refresh, which is counted")
     func overrun() {
         let calls = Recorder<Double>()
         let link = DisplayLink(framesPerSecond: 100) { [time, self] link in
@@ -87,7 +87,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("With a lead, a frame that was dropped has no call when its end is put off after that")
+    @Test("With a lead, a dropped frame gets no call when its end is put off afterwards")
     func putOff() {
         let source = VsyncSource(frameRate: FrameRate(100))
         let numbers = Recorder<Int64>()
@@ -101,7 +101,7 @@ import Testing
         loop.run(until: at(29))
         #expect(numbers.all == [0, 1])
         #expect(link.droppedFrames == 1)
-        // The second frame ends at 40 ms then, and not at 30.
+        // Then the second frame ends at 40 ms rather than at 30 ms.
         source.frameRate = FrameRate(50)
         loop.run(until: at(78))
         #expect(numbers.all == [0, 1, 3, 4])
@@ -109,7 +109,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A call whose frame is over when it comes, since its link has another interval by then, is a dropped one")
+    @Test("A due call whose frame is over, because its link has got another interval, counts as dropped")
     func frameIsOver() {
         let numbers = Recorder<Int64>()
         let link = DisplayLink(source: VsyncSource(frameRate: FrameRate(100))) { link in
@@ -120,7 +120,7 @@ import Testing
         link.add(to: loop, forMode: .default)
         loop.run(until: at(60))
         #expect(numbers.all == [0])
-        // The call for the 5th refresh is due since 97 ms. With every seventh one its frame ended at 70.
+        // The call for the 5th refresh has been due since 97 ms. With an interval of seven its frame ended at 70 ms.
         time.advance(to: at(98))
         link.frameInterval = 7
         loop.run(until: at(138))
@@ -129,7 +129,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A learned lead is the handler's own duration, a tenth more, and a millisecond; then every frame is met")
+    @Test("A learned lead is the handler's duration plus a tenth and a millisecond; then every frame is met")
     func learned() {
         let calls = Recorder<Double>()
         let link = DisplayLink(framesPerSecond: 50) { [time, self] link in
@@ -163,12 +163,12 @@ import Testing
     }
 
     @Test(
-        "With a lead, those are the refreshes whose calls were to come while the loop ran in a mode without the link",
+        "With a lead, refreshes whose calls were due while the loop ran in a mode without the link are not dropped",
         arguments: [(20, 29, 1), (28, 35, 2), (26, 38, 0), (31, 36, 2)]
     )
     func otherModeWithLead(_ begin_ms: Int, _ end_ms: Int, _ dropped: Int) {
         let link = DisplayLink(framesPerSecond: 100) { _ in }
-        // Calls at 7, 17, 27 ms and so on.
+        // The calls are due at 7, 17, 27 ms and so on.
         link.wakeLead = .fixed(.milliseconds(3))
         link.add(to: loop, forMode: .default)
         let keeper = LoopTimer(timeInterval: .milliseconds(1), repeats: true, time: time.base) { _ in }
@@ -176,7 +176,7 @@ import Testing
         loop.run(until: at(18))
         time.advance(to: at(Double(begin_ms)))
         while time.now < at(Double(end_ms)) { loop.run(mode: .modal, before: at(Double(end_ms))) }
-        // The loop is busy then, and those of the 2nd and the 3rd refresh have not come.
+        // The loop is busy then, and the calls for the 2nd and the 3rd refresh have not come.
         time.advance(to: at(55))
         loop.run(until: at(56))
         #expect(link.statistics.fires == 3)

@@ -4,12 +4,12 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// What `CADisplayLink` documents, on a virtual display and frozen time.
+/// Tests of what `CADisplayLink` documents, on a virtual display and frozen time.
 @Suite struct DisplayLinkTests {
     let time = ManualTime()
     let loop: TimerLoop
     let start: MonotonicInstant
-    /// The refreshes there were calls for, counted from the start.
+    /// The numbers of the refreshes that had calls, counted from the start.
     let frames = Recorder<Int>()
 
     init() {
@@ -37,7 +37,7 @@ import Testing
         return link
     }
 
-    @Test("There is one call a refresh, the first one refresh after the link was added")
+    @Test("A link has one call a refresh, and the first one comes one refresh after it was added")
     func everyRefresh() {
         let link = link(100)
         loop.run(until: at(0.05))
@@ -60,7 +60,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A handler longer than a refresh loses refreshes, is called at the next one, and they are counted")
+    @Test("A handler longer than a refresh drops refreshes, which are counted, and is called at the next one")
     func slowHandler() {
         let link = link(100) { [time, frames] _ in
             if frames.count == 2 { time.advance(by: .milliseconds(25)) }
@@ -81,7 +81,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("After a pause calls go on at the next refresh, without a catch-up and without a count")
+    @Test("After a pause calls go on at the next refresh, without a catch-up and without dropped frames")
     func pause() {
         let link = link(100)
         loop.run(until: at(0.02))
@@ -94,7 +94,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("Paused and resumed by two threads at once, a link that is not paused in the end goes on")
+    @Test("A link that two threads pause and resume at once goes on if it is not paused in the end")
     func pausedByTwo() {
         let link = link(100)
         for round in 0..<500 {
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(
-        "The nearest divisor of the display's rate is used, of two equally near ones the slower",
+        "A link uses the divided rate nearest to the preferred one, and of two equally near ones the slower",
         arguments: [
             (60, 50, 60), (60, 45, 30), (60, 40, 30), (60, 25, 20), (60, 24, 20), (59.94, 45, 29.97),
             (59.94, 60, 59.94),
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(
-        "Any rate is safe: what makes no sense is 60, and there are bounds",
+        "Any rate is safe: a rate that makes no sense is 60, and there are bounds",
         arguments: [
             (0, 60), (-1, 60), (.nan, 60), (-.infinity, 60), (.infinity, 10_000), (1e300, 10_000), (1e-300, 0.001),
             (59.94, 59.94),
@@ -156,7 +156,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("Equal rates are equal however they are spelled, as fractions in lowest terms")
+    @Test("Equal rates are equal in every spelling, as fractions in lowest terms")
     func equalRates() {
         #expect(FrameRate(60) == FrameRate(60, 1))
         #expect(FrameRate(120_000, 2002) == FrameRate(60_000, 1001))
@@ -167,7 +167,7 @@ import Testing
         #expect(rate.numerator == 1 && rate.denominator == 1000)
     }
 
-    @Test("invalidate() in the handler ends it, and frees what it captured")
+    @Test("invalidate() in the handler ends the link, and frees what the handler captured")
     func invalidate() {
         let canaries = Canaries()
         do {
@@ -183,7 +183,7 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("Removed from its last mode a link is let go; it may be added again")
+    @Test("A link removed from its last mode leaves the loop, and may be added again")
     func remove() {
         let link = link(100)
         link.add(to: loop, forMode: .eventTracking)
@@ -235,14 +235,14 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("A link to a target without a rate and a source has the display of all such links")
+    @Test("Links to targets that have neither a rate nor a source share one display")
     func targetOfTheDisplay() {
         let screen = Screen()
         let links = [
             DisplayLink(target: screen, action: Screen.draw), DisplayLink(weakTarget: screen, action: Screen.draw),
         ]
         for link in links { link.add(to: loop, forMode: .default) }
-        // On virtual time that is a virtual one of 60 Hz.
+        // On virtual time that is a virtual display of 60 Hz.
         #expect(links[0].source === links[1].source)
         loop.run(until: at(1))
         #expect(screen.drawn.all == Array(repeating: 60, count: 120))

@@ -2,9 +2,9 @@ import HRTimerCore
 
 @testable import HRTimer
 
-/// What the links of one display should do, found the dumb way: refresh by refresh.
+/// A model of what the links of one display should do, which counts refresh by refresh.
 final class DisplayModel {
-    /// The next call that is to come.
+    /// The next expected call.
     struct Due {
         let number: Int64
         let call_ns: Int64
@@ -14,49 +14,50 @@ final class DisplayModel {
         var interval: Int64 = 1
         var lead_ns: Int64?
         var isPaused = false
-        /// The loop's name; nil for none.
+        /// The loop's name; nil if the link is in no loop.
         var loop: Int?
         var modes: Set<Int> = []
         var called: Int64?
-        /// The latest that was dropped, and so is over.
+        /// The latest dropped refresh, which gets no call any more.
         var lost = Int64.min
         var due: Due?
-        /// From here on refreshes without a call are dropped ones.
+        /// The first refresh that counts as dropped if it gets no call.
         var counted: Int64 = 0
         var calls = 0
         var dropped = 0
-        /// The loop ran in other modes since it was aimed: of what was dropped nothing may count.
+        /// Whether the loop ran in other modes since `due` was determined, so that possibly no dropped refresh is counted.
         var isExcused = false
-        /// The latest call, and what was dropped by then; nil if what decides about calls has changed since.
+        /// The latest call, and how many refreshes were dropped by then; nil if a change since then affects the calls.
         var since: (number: Int64, dropped: Int)?
     }
 
-    /// What a call should tell.
+    /// What a call should report.
     struct Reported {
         let number: Int64
         let target: Int64
-        /// How many of the dropped refreshes may be excused.
+        /// How many of the dropped refreshes may remain uncounted.
         let excused: Int
     }
 
     var links: [Int: Link] = [:]
-    /// The instant of a refresh, past or to come.
+    /// Returns the instant of a refresh, past or future.
     var instant_ns: (Int64) -> Int64 = { _ in .max }
-    /// The latest refresh so far.
+    /// The latest refresh that has passed.
     private(set) var latest: Int64 = 0
 
     func pass(_ now_ns: Int64) {
         while instant_ns(latest + 1) <= now_ns { latest += 1 }
     }
 
-    /// The first after `number` that the interval divides.
+    /// Returns the first refresh after `number` that is a multiple of the interval.
     func following(_ number: Int64, _ interval: Int64) -> Int64 {
         var next = number + 1
         while next % interval != 0 { next += 1 }
         return next
     }
 
-    /// The first refresh whose call is still to come: with a lead, the one whose frame does not end too soon.
+    /// Returns the first refresh whose call is still to come. With a lead it is the first one whose frame ends more than the lead
+    /// after `now_ns`.
     private func next(_ link: Link, _ now_ns: Int64) -> Int64 {
         guard let lead_ns = link.lead_ns else { return following(latest, link.interval) }
         var end = following(latest, link.interval)
@@ -79,7 +80,7 @@ final class DisplayModel {
         links[name] = link
     }
 
-    /// Something changed. A call that is due stays so.
+    /// Determines the next call again after a change. A call that is due stays due.
     func change(_ name: Int, _ now_ns: Int64) {
         guard let link = links[name] else { return }
         if !link.isPaused, let due = link.due, due.call_ns <= now_ns, due.number > link.called ?? .min { return }
@@ -92,12 +93,12 @@ final class DisplayModel {
 
     func isDue(_ link: Link, _ now_ns: Int64) -> Bool { link.due.map { $0.call_ns <= now_ns } ?? false }
 
-    /// The names of the links that a pass of a loop in a mode should call.
+    /// Returns the names of the links that a pass of a loop in a mode should call.
     func due(_ loop: Int, _ mode: Int, _ now_ns: Int64) -> Set<Int> {
         Set(links.filter { $0.value.loop == loop && $0.value.modes.contains(mode) && isDue($0.value, now_ns) }.keys)
     }
 
-    /// Nil if there should be no call.
+    /// Begins a call and returns what it should report; returns nil if there should be no call.
     func beginCall(_ name: Int, _ now_ns: Int64) -> Reported? {
         guard var link = links[name], let due = link.due, due.call_ns <= now_ns else { return nil }
         defer { links[name] = link }
@@ -109,7 +110,7 @@ final class DisplayModel {
             let dropped = Int(max(0, (number - due.number) / link.interval))
             reported = Reported(number: number, target: next, excused: link.isExcused ? dropped : 0)
             if number <= link.called ?? .min {
-                // There is no frame left to call for.
+                // There is no frame left for which the link could be called.
                 link.dropped += 1
                 link.lost = due.number
                 return nil
@@ -137,7 +138,7 @@ final class DisplayModel {
     }
 }
 
-/// The refreshes of a virtual display, each worked out from the last change of its rate: to the attosecond, rounded up to a
+/// The refreshes of a virtual display. Each is computed from the last change of the rate, to the attosecond, and rounded up to a
 /// nanosecond.
 final class ExactRefreshes {
     private var past_ns: [Int64]
@@ -145,7 +146,7 @@ final class ExactRefreshes {
     private var first: Int64 = 0
     private var first_as: Int128
     private var period_as: Int128
-    /// Of the latest refresh, where that was taken as told.
+    /// The exact instant of the latest refresh if it was taken from the source; otherwise nil.
     private var told_as: Int128?
 
     init(_ rate: FrameRate, from start_ns: Int64) {
@@ -169,7 +170,7 @@ final class ExactRefreshes {
         while instant_ns(Int64(past_ns.count)) <= now_ns { past_ns.append(instant_ns(Int64(past_ns.count))) }
     }
 
-    /// As they are told: those of rates that came and went at one instant.
+    /// Passes refreshes at the instants that the source reports, for rates that came and went at one instant.
     func pass(_ now_ns: Int64, told: (Int64) -> ExactInstant) {
         while true {
             let instant = told(Int64(past_ns.count))
@@ -179,7 +180,7 @@ final class ExactRefreshes {
         }
     }
 
-    /// From the latest refresh on, which must have been passed.
+    /// Changes the rate from the latest refresh on, which must have been passed.
     func setRate(_ rate: FrameRate) {
         let latest = Int64(past_ns.count) - 1
         (first, first_as) = (latest, told_as ?? instant_as(latest))

@@ -4,13 +4,13 @@ import Testing
 
 @testable import HRTimer
 
-/// Links of all intervals and leads, in loops that run, stop, end and change modes, on displays whose rates change, that are
-/// hidden, sleep, and are lost: against `DisplayModel`. HRTIMER_MODEL_OPERATIONS sets how many refreshes, HRTIMER_SEED which.
+/// Compares links of all intervals and leads with `DisplayModel`, in loops that run, stop, end and change modes, on displays that
+/// change rates, are hidden, sleep, and are lost. HRTIMER_MODEL_OPERATIONS is the number of refreshes, HRTIMER_SEED the seed.
 @Suite struct DisplayModelTests {
     private static let refreshes = environment("HRTIMER_MODEL_OPERATIONS").flatMap { Int64($0) } ?? 6000
 
     @Test(
-        "Links are called, and drop refreshes, as counting them one by one says; and agree on each one's instant",
+        "Links are called and drop refreshes as a refresh-by-refresh count says, and agree on each refresh's instant",
         arguments: DisplayPlay.Kind.allCases
     )
     func random(_ kind: DisplayPlay.Kind) throws {

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import HRTimer
 
-/// What calls are checked for.
+/// The checks of calls.
 extension DisplayPlay {
     func check(_ name: Int, _ link: DisplayLink) {
         guard let model = model.links[name] else { return }
@@ -44,12 +44,12 @@ extension DisplayPlay {
         }
         excuse(name, link, should)
         calls += 1
-        // Later than in the refresh that it was due at.
+        // The call came later than in the refresh at which it was due.
         if let due, should.number > due.number { lateCalls += 1 }
         if mayBeSlow { actInside(name, link) }
     }
 
-    /// When a call comes depends on what was heard of the display; what it tells does not.
+    /// Checks a call on a learnt display. Its time depends on the answers of the driver; what it reports does not.
     func callsOfLearnt(_ name: Int, _ link: DisplayLink, _ now_ns: Int64) {
         let reported = link.state.withLock { $0.reported }
         guard let number = reported.number, let told_ns = reported.timestamp_ns, let state = model.links[name] else {
@@ -77,13 +77,13 @@ extension DisplayPlay {
         if mayBeSlow { actInside(name, link) }
     }
 
-    /// What the link's interval divides of the refreshes from one call to the next was dropped.
+    /// Checks that the multiples of the link's interval from one call to the next were counted as dropped.
     func checkConservation(_ name: Int, _ state: DisplayModel.Link, _ number: Int64, _ dropped: Int) {
         if let since = state.since {
-            // A late call is for the latest refresh, in the place of one that the interval divides.
+            // A late call is for the latest refresh, and takes the place of a multiple of the interval.
             let passed = Int(number / state.interval - since.number / state.interval) - 1
             let counted = dropped - since.dropped
-            // With a lead, a frame whose end is brought nearer may have lost its call without anybody being busy.
+            // With a lead, a frame whose end moves nearer may have lost its call though neither loop nor handler was busy.
             let uncounted = state.isExcused ? passed : state.lead_ns == nil ? 0 : 1
             if counted > passed || counted < passed - uncounted {
                 differ("\(name) dropped \(counted) from \(since.number) to \(number), not \(passed)")
@@ -94,7 +94,7 @@ extension DisplayPlay {
         model.links[name]?.isExcused = false
     }
 
-    /// What decides about the link's calls has changed: up to the next one it may have had other refreshes.
+    /// Forgets the latest call after a change that affects the calls: until the next one the link may have had other refreshes.
     func beginAnew(_ name: Int) { model.links[name]?.since = nil }
 
     func excuse(_ name: Int, _ link: DisplayLink, _ should: DisplayModel.Reported) {
@@ -106,7 +106,7 @@ extension DisplayPlay {
         model.links[name]?.dropped = dropped
     }
 
-    /// Nobody else is due: what the handler does has one order alone.
+    /// Acts at random inside a handler. No other link is due, so that only one order of the effects is possible.
     func actInside(_ name: Int, _ link: DisplayLink) {
         switch Int.random(in: 0..<30, using: &random) {
         case 0: pause(name, link)

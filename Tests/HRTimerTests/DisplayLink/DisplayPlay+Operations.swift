@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import HRTimer
 
-/// What the play does at random.
+/// The random operations of the play.
 extension DisplayPlay {
     func operate() {
         follow()
@@ -68,7 +68,7 @@ extension DisplayPlay {
         else { return }
         link.remove(from: loops[loop]!, forMode: Self.modes[mode])
         model.links[name]?.modes.remove(mode)
-        // What the loop did in that mode counts as without the link from now on.
+        // From now on, the loop's runs in that mode count as runs without the link.
         model.links[name]?.isExcused = true
         if model.links[name]?.modes == [] { leave(name) }
     }
@@ -135,7 +135,7 @@ extension DisplayPlay {
         guard Int.random(in: 0..<4, using: &random) == 0, let name = loops.keys.sorted().randomElement(using: &random)
         else { return }
         loops[name]!.end()
-        // Kept, or gone.
+        // The ended loop is kept, or released.
         ended = Bool.random(using: &random) ? loops[name] : nil
         loops[name] = nil
         running[name] = nil
@@ -143,14 +143,14 @@ extension DisplayPlay {
         addLoop()
     }
 
-    /// The loop runs in a mode without links for some time.
+    /// Runs a loop in a mode without links for some time.
     func otherMode() {
         guard let (name, loop) = loops.sorted(by: { $0.key < $1.key }).randomElement(using: &random) else { return }
         loop.run(mode: Self.modes[3], for: .microseconds(Int64.random(in: 1...60_000, using: &random)))
         excuseLinks(of: name, without: 3)
     }
 
-    /// What the loop's links in other modes miss while it runs in one is not dropped.
+    /// Excuses the loop's links that are not in `mode`: refreshes that pass while the loop runs in it are not dropped.
     func excuseLinks(of loop: Int, without mode: Int) {
         for (link, state) in model.links where state.loop == loop && !state.modes.contains(mode) {
             model.links[link]?.isExcused = true

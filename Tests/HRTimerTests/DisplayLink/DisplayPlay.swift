@@ -4,11 +4,11 @@ import TestSupport
 
 @testable import HRTimer
 
-/// One display, its links in several loops, and their model, led through the same random operations on frozen time.
+/// One display, its links in several loops, and their model, which all take the same random operations on frozen time.
 ///
-/// A virtual display's instants are checked against `ExactRefreshes`, and each call and drop against the model. When a learnt
-/// display's refreshes are is not foretold: no instant that was may change, each link tells that one, and from one call of a link
-/// to the next the refreshes that it was not called for are those that it dropped.
+/// A virtual display's instants are checked against `ExactRefreshes`, and each call and drop against the model. The instants of a
+/// learnt display are not predicted. Its checks are that no past instant changes, that all links report the same instants, and
+/// that a link counts the refreshes without a call between two of its calls as dropped.
 final class DisplayPlay: @unchecked Sendable {
     // Sendable: the one thread that runs the test runs the loops too.
     let time = ManualTime()
@@ -17,11 +17,11 @@ final class DisplayPlay: @unchecked Sendable {
     let source: VsyncSource
     var differences: [String] = []
     var calls = 0
-    /// No link is served by its loop.
+    /// Whether no link can be called, because no loop runs in a mode of a link with a next call.
     var isIdle = false
     var lateCalls = 0
     var slowCalls = 0
-    /// Dropped refreshes of a learnt display that were counted.
+    /// How many refreshes of a learnt display had no call and were compared with the dropped ones.
     var conserved = 0
     var random: SeededRandom
     var displays: [FakeDisplay] = []
@@ -30,18 +30,18 @@ final class DisplayPlay: @unchecked Sendable {
     var names = 0
     var loops: [Int: TimerLoop] = [:]
     var loopNames = 0
-    /// The mode that each loop runs in; none of one that does not run.
+    /// The mode that each loop runs in; a loop that does not run has none.
     var running: [Int: Int] = [:]
     var ended: TimerLoop?
     var past_ns: [Int64: Int64] = [:]
     var changesSeen: UInt = 0
     var changesApplied: UInt = 0
     var updated_ns: Int64 = 0
-    /// The calls of the present pass, and those that there should be.
+    /// The links that were called in the present pass, and those that should be called.
     var called: Set<Int> = []
     var expected: Set<Int> = []
     var mayBeSlow = false
-    /// What the display has been since that many answers.
+    /// The display's period and phase, and the number of answers when it took them.
     var steady: (display: (Double, Double), answers: Int)?
     var ratesChecked = 0
 
@@ -50,12 +50,12 @@ final class DisplayPlay: @unchecked Sendable {
         FrameRate(75),
         FrameRate(90), FrameRate(120), FrameRate(144), FrameRate(240),
     ]
-    /// The last one is never a link's.
+    /// No link is ever in the last mode.
     static let modes: [TimerLoop.Mode] = [.default, .tracking, .modal, .initialization]
 
     enum Kind: CaseIterable { case virtual, variable, real, surface }
     let kind: Kind
-    /// Its refreshes are learnt from what is told of them.
+    /// Whether the display's refreshes are learnt from the driver's answers.
     var isLearnt: Bool { kind == .real || kind == .surface }
 
     init(_ kind: Kind, _ random: SeededRandom) throws {
@@ -82,7 +82,7 @@ final class DisplayPlay: @unchecked Sendable {
     }
 
     private final class Reopened: @unchecked Sendable {
-        // Sendable: as the play.
+        // Sendable: for the same reason as the play.
         weak var play: DisplayPlay?
         func open() throws(TimerError) -> any VsyncDriver {
             guard let play else { throw TimerError(operation: "open a display", errorNumber: 5) }
@@ -102,7 +102,7 @@ final class DisplayPlay: @unchecked Sendable {
         source.core.withLock { $0.timeline?.instant(number) } ?? ExactInstant(.max)
     }
 
-    /// What has changed since: the refreshes up to now, and the links' aims.
+    /// Updates the model: the refreshes up to now, and the links' next calls.
     func follow() {
         update()
         tellChanges()
@@ -113,8 +113,8 @@ final class DisplayPlay: @unchecked Sendable {
         let changes = source.core.withLock { $0.timeline?.changes ?? 0 }
         exact?.pass(now_ns)
         if changes != changesApplied {
-            // Links leave a loop that ends one by one, and a variable display has a rate for each time: of a fast one some refreshes
-            // may be past at once.
+            // Links leave an ending loop one by one, and a variable display changes its rate each time. With a fast rate some
+            // refreshes may be past at once.
             if changes - changesApplied > 1 { exact?.pass(now_ns, told: told) }
             exact?.setRate(source.frameRate)
         }
@@ -136,13 +136,13 @@ final class DisplayPlay: @unchecked Sendable {
         checkRate()
     }
 
-    /// A faster rate that counts from the latest refresh has some that are past by now, and with a lead a call of the present frame
-    /// may be: nobody could make those.
+    /// Excuses links after a change. A faster rate counts from the latest refresh, so some of its refreshes are already past.
+    /// With a lead, the call of the present frame may be past. No link could make those calls.
     func excuseChanged(hasJumped: Bool) {
         for (name, link) in model.links where hasJumped || link.lead_ns != nil { model.links[name]?.isExcused = true }
     }
 
-    /// A display that counts its refreshes, and that has not changed for long, is learnt as it is.
+    /// Checks that a display that counts its refreshes and has not changed for long is learnt correctly.
     func checkRate() {
         guard let display = displays.last, display.countsRefreshes, display.mood == .well else {
             steady = nil
@@ -158,7 +158,7 @@ final class DisplayPlay: @unchecked Sendable {
         ratesChecked += 1
     }
 
-    /// What changed the refreshes has told all links.
+    /// Determines the model's next calls again if the refreshes have changed, since the source has notified all links.
     func tellChanges() {
         guard changesApplied != changesSeen else { return }
         changesSeen = changesApplied
@@ -236,7 +236,7 @@ final class DisplayPlay: @unchecked Sendable {
         if !isLearnt {
             for link in missed where model.beginCall(link, now_ns) != nil { differ("no call of \(link)") }
         }
-        // Held back, or for a frame that is over.
+        // These calls were held back, or were for a frame that is over.
         for link in due.subtracting(called) { model.resolveNextCall(link, now_ns) }
         tellChanges()
         if now_ns > begin_ns { excuseLinks(of: name, without: mode) }

@@ -5,17 +5,17 @@ import HRTimerTesting
 
 @testable import HRTimer
 
-/// A display on virtual time, and the server that tells of it: as good and as bad as the real ones were.
+/// A display on virtual time, and the server that reports its refreshes, with the faults that real ones showed.
 final class FakeDisplay: VsyncDriver, @unchecked Sendable {
-    // Sendable: the clock is moved by the test's thread alone, which is that of the loop, too.
-    /// What is stuck tells of its latest refresh for ever.
+    // Sendable: only the test's thread advances the clock, and it runs the loop, too.
+    /// A stuck server reports its latest refresh for ever.
     enum Mood { case well, asleep, off, silent, stuck, dead }
 
-    /// What a surface's requests go by; nil for a display that is asked directly.
+    /// Who makes the commits that carry a surface's requests; nil for a display that is asked directly.
     var commits: SurfaceCommits?
-    /// A request waits for the next commit.
+    /// Whether a request waits for the next commit.
     private var isWanted = false
-    /// A request is with the compositor, which tells nothing while the surface is hidden.
+    /// Whether the compositor holds a request back because the surface is hidden.
     private var isHeldBack = false
     private(set) var isDetached = false
 
@@ -28,12 +28,12 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
     var toldRate: FrameRate?
     private(set) var period_ns: Double
     var phase_ns = 3_000_000.0
-    /// Instants that are on no grid, from that refresh on.
+    /// The instants of refreshes that are on no grid, and the number of the first of them.
     private var irregular: (first: Int64, instants_ns: [Double])?
     var mood = Mood.well
-    /// Whether it numbers its refreshes.
+    /// Whether the display numbers its refreshes.
     var countsRefreshes = true
-    /// Instants at which something was asked.
+    /// The instants of the requests.
     private(set) var requests_ns: [Int64] = []
     private var answers: [vs_sample] = []
     private var last: Int64 = 0
@@ -56,7 +56,7 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
         close(writeEnd)
     }
 
-    /// Another rate from the latest refresh on, which is counted further.
+    /// Changes the rate from the latest refresh on; the count goes on.
     func setRate(_ framesPerSecond: Double) {
         let (number, latest_ns) = (latest, Double(instant_ns(latest)))
         period_ns = 1e9 / framesPerSecond
@@ -67,9 +67,9 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
         VsyncSource(kind: commits == nil ? .x11 : .wayland, driver: self, reopen: reopen)
     }
 
-    /// The next refreshes come after those steps, as on a screen of variable rate; then there is a rate again.
+    /// Spaces the next refreshes by these steps, as on a screen of variable rate; afterwards the rate is steady again.
     func vary(_ steps_ns: [Double], then framesPerSecond: Double) {
-        // What was asked for is told at the instant that it had.
+        // A refresh that was requested keeps its instant.
         let begin = max(latest, last) + 1
         let instants_ns = steps_ns.reduce(into: [Double(instant_ns(begin))]) { $0.append($0[$0.count - 1] + $1) }
         irregular = (begin, instants_ns)
@@ -92,7 +92,7 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
         return Int64(((now_ns - phase_ns) / period_ns).rounded(.down))
     }
 
-    /// How far `instant` is from the display's nearest refresh.
+    /// Returns how far `instant` is from the display's nearest refresh.
     func error_ns(_ instant: MonotonicInstant) -> Int64 {
         let number = ((Double(instant.nanoseconds) - phase_ns) / period_ns).rounded()
         return abs(instant.nanoseconds - instant_ns(Int64(number)))
@@ -115,7 +115,7 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
         isDetached = true
     }
 
-    /// The surface comes back: what it was asked before is told at the next refresh.
+    /// Shows the surface again. A request from before is answered at the next refresh.
     func show() {
         mood = .well
         if isHeldBack { _ = send(1) }
@@ -134,18 +134,18 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
         case .stuck: engine.schedule(at: time.now.advanced(by: .milliseconds(1))) { [self] _ in answerAgain() }
         case .well:
             var next = max(last + refreshes, latest + 1)
-            // A commit just before a refresh is shown at the one after.
+            // A commit just before a refresh is shown at the following one.
             if commits == .application, instant_ns(next) - time.now.nanoseconds < 100_000 { next += 1 }
             tell(next)
         }
         return 0
     }
 
-    /// When that refresh has been.
+    /// Answers with that refresh when it has passed.
     private func tell(_ number: Int64) {
         engine.schedule(at: MonotonicInstant(nanoseconds: instant_ns(number) + 80_000)) { [self] _ in
             if mood == .asleep || mood == .off {
-                // What was under way is answered, too, with what there is.
+                // A pending request is answered, too, but without a refresh.
                 answer(vs_sample(time_ns: 0, sequence: UInt64(last), flags: UInt32(VS_BOGUS)))
             }
             if mood == .stuck { answerAgain() }
@@ -173,7 +173,7 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
         loop.wakeUp()
     }
 
-    /// The server is gone.
+    /// Ends the server.
     func die() {
         mood = .dead
         signal()

@@ -14,7 +14,7 @@ import Testing
 
     private func run(_ milliseconds: Int) { loop.run(until: time.now.advanced(by: .milliseconds(milliseconds))) }
 
-    @Test("Frames are counted over a whole second before a rate is told")
+    @Test("Frames are counted over a whole second before a rate is reported")
     func counted() {
         let meter = FrameRateMeter()
         let link = DisplayLink(framesPerSecond: 50) { meter.note($0) }
@@ -34,7 +34,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("The smoothed rate follows a change, and is between the two meanwhile")
+    @Test("The smoothed rate follows a change, and is between the former and the new rate meanwhile")
     func smoothed() {
         let meter = FrameRateMeter()
         var now = MonotonicInstant(nanoseconds: 0)
@@ -54,7 +54,7 @@ import Testing
         #expect(before < 51)
     }
 
-    @Test("Dropped frames are those since the meter came; instants that do not rise do not count")
+    @Test("Dropped frames count from the meter's first note; instants that do not rise do not count")
     func dropped() {
         let meter = FrameRateMeter()
         let isNoted = Recorder<Bool>()
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(
-        "Time in which a link has no calls by intent is no slow frame: paused, out of all loops, or its surface hidden"
+        "Time in which a link has no calls by intent is no slow frame: paused, in no loop, or with a hidden surface"
     )
     func breaks() throws {
         let meter = FrameRateMeter()
@@ -121,7 +121,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("Of frames that are noted by their instants a pause is told")
+    @Test("notePause() marks a pause between frames that are noted by their instants")
     func notedPause() {
         let meter = FrameRateMeter()
         for second in 0..<4 {
@@ -137,7 +137,7 @@ import Testing
     private enum FrameRateMeterBreak { case begin, end }
 
     @Test(
-        "With pauses too short for a window between them frames are counted all the same; a pause that cost no refresh is none"
+        "Frames are counted though each part between pauses is shorter than a window; a pause without a refresh is none"
     )
     func shortBreaks() {
         let meter = FrameRateMeter()
@@ -150,7 +150,7 @@ import Testing
             link.isPaused = false
         }
         #expect(meter.framesPerSecond == 100)
-        // Of each part the steps between its frames: the first begins with the frame that is no step.
+        // Each part counts the steps between its frames; its first frame is no step.
         let count = meter.frameTimes.count
         #expect(count == 10 * 29)
         run(20)
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test(
-        "The label is green at the maximum, red at a fifth of it",
+        "The label is green at the maximum rate, and red at a fifth of it",
         arguments: [(60, 0.216), (30, 0.081), (12, 0), (1, 0), (1000, 0.216)]
     )
     func hue(_ rate: Int, _ hue: Double) {
@@ -178,7 +178,7 @@ import Testing
         #expect(meter.ansiText.hasPrefix("\u{1b}[38;2;230;") || rate > 30)
     }
 
-    @Test("Any number of updates is told once a frame at most, the latest; with nothing new nothing happens")
+    @Test("A coalescer delivers at most one update a frame, the latest, and nothing without a new one")
     func coalesced() {
         let reported = Recorder<Int>()
         let coalescer = FrameCoalescer<Int>(source: VsyncSource(frameRate: FrameRate(100)), loop: loop) {
@@ -190,7 +190,7 @@ import Testing
         run(15)
         #expect(reported.all == [999])
         run(100)
-        // No deadline is left: nothing wakes for nothing.
+        // No deadline is left, so that there are no needless wake-ups.
         #expect(coalescer.isIdle)
         coalescer.update(1000)
         run(10)
@@ -205,7 +205,7 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("A coalescer is held by its loop until it ends, and then by nobody; what it told last included")
+    @Test("A loop holds a coalescer until it ends; then nothing holds it or the last update that it delivered")
     func ends() {
         let canaries = Canaries()
         for ending in 0..<3 {
@@ -224,7 +224,7 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("A coalescer is let go when its loop ends, or has ended")
+    @Test("A coalescer is released when its loop ends, or if the loop has already ended")
     func loopEnds() {
         let canaries = Canaries()
         for endsFirst in [false, true] {
@@ -241,7 +241,7 @@ import Testing
         #expect(canaries.count == 0)
     }
 
-    @Test("Updates of many threads: the last of all is always told", .timeLimit(.minutes(15)))
+    @Test("The last of many updates from another thread is always delivered", .timeLimit(.minutes(15)))
     func threads() throws {
         let loop = TimerLoop()
         let reported = Recorder<Int>()

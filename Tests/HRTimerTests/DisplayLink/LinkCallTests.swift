@@ -4,7 +4,7 @@ import Testing
 
 @testable import HRTimer
 
-/// What a link's calls report, by the instants at which its loop makes them; on frozen time, without a loop that runs.
+/// Tests of what a link's calls report, depending on when its loop makes them. On frozen time, without a running loop.
 @Suite struct LinkCallTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -22,13 +22,13 @@ import Testing
     private func ns(_ milliseconds: Double) -> Int64 { start_ns + Int64(milliseconds * 1e6) }
     private func at(_ milliseconds: Double) -> MonotonicInstant { .init(nanoseconds: ns(milliseconds)) }
 
-    /// The loop's call, at that time.
+    /// Advances to that time and calls the link as its loop does.
     private func fire(_ milliseconds: Double) {
         time.advance(to: at(milliseconds))
         link.fire(ns(milliseconds))
     }
 
-    @Test("Calls in time are for their refreshes, and late from those on")
+    @Test("A call in time is for its own refresh, and its lateness counts from that refresh")
     func inTime() {
         for milliseconds in [10.0, 20.004, 30.5] { fire(milliseconds) }
         #expect(seen.all == [at(10), at(20), at(30)])
@@ -44,7 +44,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("Begun after the refresh that follows, a call is for the latest one, and those before are dropped")
+    @Test("A call begun after the following refresh is for the latest one, and those before are dropped")
     func tooLate() {
         fire(35)
         #expect(seen.all == [at(30)])
@@ -53,7 +53,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A link that is paused or invalid is not called, though its loop had begun the call")
+    @Test("A paused or invalid link is not called, even if its loop has begun the call")
     func notCalled() {
         link.isPaused = true
         fire(10)
@@ -63,7 +63,7 @@ import Testing
         #expect(seen.all == [])
     }
 
-    @Test("Set anew between its refresh and its call, a link is late from that refresh on, not early for the next")
+    @Test("A link that is changed between its refresh and its call is late for that refresh, not early for the next")
     func setAnew() {
         let now_ns = ns(10) + 100
         time.advance(to: .init(nanoseconds: now_ns))

@@ -5,13 +5,13 @@ import Testing
 
 @Suite struct RefreshTimelineTests {
     @Test(
-        "60000/1001 Hz is less than a nanosecond off after a year, and every refresh is found again by its instant"
+        "After a year 60000/1001 Hz is less than a nanosecond off, and every refresh is found by its instant"
     )
     func year() {
         let timeline = RefreshTimeline(FrameGrid(anchor_ns: 123, rate: FrameRate(60000, 1001)))
         // 365 days of 86,400 s at 60000/1001 Hz.
         let number: Int64 = 365 * 86_400 * 60_000 / 1001
-        // In parts of a nanosecond, of which there are 60,000.
+        // In units of 1/60,000 ns.
         let exact = Int128(number) * 1001 * 1_000_000_000
         #expect(abs(Int128(timeline.instant_ns(number) - 123) * 60_000 - exact) < 60_000)
         for offset in [0, 1, 7, 1000] as [Int64] {
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("Whatever it follows, instants rise strictly, none that was told changes, and numbers and instants agree")
+    @Test("Whatever a timeline follows, instants rise strictly, reported ones stay, and numbers and instants agree")
     func random() {
         var random = SeededRandom.fromEnvironment()
         for _ in 0..<50 {

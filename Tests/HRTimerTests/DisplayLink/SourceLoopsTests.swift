@@ -4,7 +4,7 @@ import Testing
 
 @testable import HRTimer
 
-/// A real display with links in several loops, some of which do not run: on frozen time, one thread that runs all.
+/// Tests of a real display with links in several loops, some of which do not run. On frozen time; one thread runs all loops.
 @Suite struct SourceLoopsTests {
     let time = ManualTime()
     let idle: TimerLoop
@@ -31,7 +31,7 @@ import Testing
         while time.now < end {
             let next = time.now.advanced(by: .milliseconds(1))
             busy.run(until: next)
-            // Without anything in it the loop returns at once.
+            // A loop with nothing in it returns at once.
             if time.now < next { time.advance(to: next) }
             alongside()
         }
@@ -43,7 +43,7 @@ import Testing
         #expect(ticks.all.suffix(5).allSatisfy { display.error_ns($0) <= 2 }, sourceLocation: `where`)
     }
 
-    @Test("A display whose first link is in a loop that never runs is learnt by the loop that does")
+    @Test("A display whose first link is in a loop that never runs is learnt by the loop that runs")
     func neverRuns() {
         let first = link(in: idle)
         run(0.5)
@@ -51,14 +51,14 @@ import Testing
         run(3)
         expectLocked()
         #expect(second.droppedFrames == 0)
-        // It is watched where it is served now, not taken late from there.
+        // The loop that serves the display now watches it, so that no answer is taken late.
         #expect(source.core.withLock { $0.hosting?.loop } === busy)
         first.invalidate()
         second.invalidate()
     }
 
     @Test(
-        "A display is followed on when the loop that watched it runs in another mode, or stops running",
+        "A display is still followed when the loop that watched it runs in another mode, or stops running",
         arguments: [true, false]
     )
     func stopsBeingServed(runsOtherMode: Bool) {
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(
-        "A display is followed on when the loop that watched it ends, whether or not somebody keeps it",
+        "A display is still followed when the loop that watched it ends, whether or not the loop is kept",
         arguments: [true, false]
     )
     func loopEnds(isKept: Bool) {
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(
-        "A server that ends while the loop that watches it does not run is noticed all the same, and another one found"
+        "The end of a server is noticed even if the loop that watches it does not run, and another one is found"
     )
     func serverEnds() throws {
         let second = try FakeDisplay(60, time, busy)
@@ -116,7 +116,7 @@ import Testing
         for link in links { link.isPaused = true }
         links[0].isPaused = false
         links[1].isPaused = false
-        // No request is under way then: they are refused.
+        // No request is pending then, because the display refuses all.
         display.mood = .off
         run(1) { idle.run(until: time.now) }
         #expect(source.core.withLock { $0.hosting?.loop } === idle)
@@ -128,7 +128,7 @@ import Testing
         for link in links { link.invalidate() }
     }
 
-    @Test("A link whose loop has ended is added to another one at the first attempt, and is called there")
+    @Test("A link whose loop has ended can be added to another loop at the first attempt, and is called there")
     func addedElsewhere() {
         let link = link(in: idle)
         idle.end()
@@ -136,7 +136,7 @@ import Testing
         #expect(busy.liveTimers == 1)
         run(2)
         expectLocked()
-        // Neither may the loop that it is added to have ended.
+        // A link cannot be added to a loop that has ended, either.
         link.remove(from: busy, forMode: .default)
         link.add(to: idle, forMode: .default)
         #expect(!link.isInLoop)
@@ -147,7 +147,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("What is let go late of a link's stay in one loop does not take it out of another")
+    @Test("A late release of a link's former stay in one loop does not remove it from another")
     func lateEndOfStay() {
         let link = link(in: idle)
         var former = link.state.withLock { $0.timer }
@@ -158,14 +158,14 @@ import Testing
         #expect(link.isInLoop)
         run(1)
         #expect(ticks.count > 50)
-        // It would not know that it is in one otherwise.
+        // Otherwise the link would not know that it is in a loop.
         link.add(to: idle, forMode: .default)
         #expect(idle.liveTimers == 0)
         link.invalidate()
         #expect(busy.liveTimers == 0)
     }
 
-    @Test("Links in loops that ended leave nothing: neither link, handler, source nor display")
+    @Test("Links in loops that ended leave nothing behind: no link, handler, source or display")
     func freed() throws {
         let canaries = Canaries()
         weak var weakSource: VsyncSource?
@@ -180,14 +180,14 @@ import Testing
             #expect(canaries.count == 1)
             idle.end()
         }
-        // The answer that is under way.
+        // Time for the pending answer.
         time.advance(by: .seconds(1))
         #expect(canaries.count == 0)
         #expect(weakSource == nil)
     }
 
     @Test(
-        "Links of all intervals agree on each refresh's instant while the display is learnt, and each says how long its frame was",
+        "Links of all intervals agree on each refresh's instant while the display is learnt, and none is late",
         arguments: [24.0, 50, 59.94, 144]
     )
     func agree(_ rate: Double) throws {
@@ -201,7 +201,7 @@ import Testing
                 let reported = link.state.withLock { $0.reported }
                 guard let number = reported.number, let timestamp_ns = reported.timestamp_ns else { return }
                 book.note(number, timestamp_ns, by: interval)
-                // Never before its refresh, and not late either in a loop that has nothing else to do.
+                // A call is never before its refresh, and not late either in a loop that has nothing else to do.
                 if time.now.nanoseconds != timestamp_ns {
                     disagreements.append("\(interval) at \(number): \(time.now.nanoseconds - timestamp_ns) ns late")
                 }
@@ -219,9 +219,9 @@ import Testing
         for link in links { link.invalidate() }
     }
 
-    /// What links said about refreshes.
+    /// The instants of refreshes that the links reported.
     private final class Book: @unchecked Sendable {
-        // Sendable: on the test's thread alone, which runs the loops.
+        // Sendable: used only on the test's thread, which runs the loops.
         private var instants_ns: [Int64: Int64] = [:]
         private(set) var disagreements: [String] = []
         private(set) var shared = 0
@@ -257,7 +257,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A call that is due when something about its link changes still comes, and no refresh is called for twice")
+    @Test("A call that is due when its link changes still comes, and no refresh gets two calls")
     func changesWhenDue() {
         let numbers = Recorder<Int64>()
         let link = DisplayLink(source: VsyncSource(frameRate: FrameRate(100))) { link in

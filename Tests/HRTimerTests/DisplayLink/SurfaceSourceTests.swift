@@ -4,7 +4,7 @@ import Testing
 
 @testable import HRTimer
 
-/// A link on the refreshes that a compositor tells of a surface, prepared, on frozen time.
+/// Tests of a link on the refreshes that a fake compositor reports for a surface, on frozen time.
 @Suite struct SurfaceSourceTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -20,7 +20,7 @@ import Testing
         return display
     }
 
-    /// One whose handler draws, if the application is who commits.
+    /// Returns a link whose handler draws, which matters if the application makes the commits.
     private func link(_ source: VsyncSource, draws: Bool = true) -> DisplayLink {
         let link = DisplayLink(source: source) { [ticks] link in
             ticks.append(link.timestamp)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "A surface's refreshes are found, by the application's commits or by the source's own; none is asked for twice",
+        "A surface's refreshes are found by the application's commits or the source's own, and none is asked for twice",
         arguments: [40.0, 60, 144],
         [SurfaceCommits.application, .source]
     )
@@ -49,14 +49,14 @@ import Testing
         ticks.removeAll()
         let before = display.requests_ns.count
         run(1)
-        // An answer that comes after the next call began makes the one after that ask.
+        // If an answer comes after the next call began, only the call after that can make a request.
         #expect((Int(rate) / 2 - 1...Int(rate) + 1).contains(display.requests_ns.count - before))
         #expect(ticks.all.allSatisfy { display.error_ns($0) <= 2 })
         #expect(link.droppedFrames == 0)
         link.invalidate()
     }
 
-    @Test("A link for every second refresh commits for each second one only, and the display keeps its rate")
+    @Test("A link for every second refresh commits for those only, and the display keeps its rate")
     func divided() throws {
         let display = try display(60, .application)
         let source = display.source()
@@ -71,7 +71,8 @@ import Testing
         link.invalidate()
     }
 
-    /// The rate that is found when a display becomes slower while it is learnt; the link then draws for each refresh.
+    /// Returns the rate that is found when a display becomes slower while it is learnt, and the rate that is found when the link
+    /// then draws for each refresh.
     private func becomesSlower(
         _ rates: (before: Double, after: Double),
         interval: Int,
@@ -94,7 +95,7 @@ import Testing
     }
 
     @Test(
-        "A surface whose display becomes slower while it is learnt is not taken for one of the former rate",
+        "A display that becomes slower while its surface is learnt is not taken for one of the former rate",
         arguments: [(70.34, 35.17), (120, 30), (60, 30)]
     )
     func becomesSlower(_ before: Double, _ after: Double) throws {
@@ -105,7 +106,7 @@ import Testing
     }
 
     @Test(
-        "Without a count, a display that becomes slower is found by a link for each refresh",
+        "Without a count, a link for each refresh finds that a display becomes slower",
         arguments: [
             (70.34, 35.17), (120, 60), (120, 40), (120, 30),
         ]
@@ -118,7 +119,7 @@ import Testing
     }
 
     @Test(
-        "Without a count, a surface drawn late for each refresh looks like one of twice the rate drawn for each second one"
+        "Without a count, drawing late for each refresh looks like drawing for each second one at twice the rate"
     )
     func looksDoubled() throws {
         var found: Set<Double> = []
@@ -130,7 +131,7 @@ import Testing
         #expect(found == [35.17, 70.34])
     }
 
-    @Test("Where nothing is drawn nothing is asked; the calls go on, and the surface does not count as hidden")
+    @Test("While nothing is drawn nothing is asked; calls go on, and the surface does not count as hidden")
     func still() throws {
         let display = try display(60, .application)
         let source = display.source()
@@ -154,7 +155,7 @@ import Testing
     }
 
     @Test(
-        "A hidden surface has calls as before, once a second, or none, as was chosen; when it is seen again there is no burst",
+        "A hidden surface has calls as before, once a second, or none, as chosen, and no burst when it is shown again",
         arguments: [VsyncSource.WhenHidden.full, .rate(FrameRate(1)), .stop]
     )
     func hidden(_ choice: VsyncSource.WhenHidden) throws {
@@ -178,7 +179,7 @@ import Testing
         case .rate: #expect(abs(ticks.count - 10) <= 1)
         case .stop: #expect(ticks.count == 0)
         }
-        // The request that is under way stays the only one.
+        // The pending request stays the only one.
         #expect(display.requests_ns.count == before)
         ticks.removeAll()
         display.show()
@@ -195,7 +196,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A choice that is made while the surface is hidden counts at once, for links that come later, too")
+    @Test("A choice made while the surface is hidden applies at once, also for links that come later")
     func chosenLater() throws {
         let display = try display(60, .application)
         let source = display.source()
@@ -219,7 +220,7 @@ import Testing
         second.invalidate()
     }
 
-    @Test("A gap of two seconds and more, as of another virtual terminal, is coasted through")
+    @Test("Calls coast through a gap of two seconds and more, as of a switch to another virtual terminal")
     func gap() throws {
         let display = try display(60, .application)
         let source = display.source()
@@ -237,7 +238,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("When the compositor ends the calls go on, even those that were held; nothing is opened by itself")
+    @Test("When the compositor ends, calls go on, even those that were held, and nothing is reopened by itself")
     func ends() throws {
         let display = try display(60, .application)
         let source = display.source()
@@ -255,7 +256,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("Detached, a source asks nothing more, counts no loss, and its links go on")
+    @Test("A detached source asks nothing more and counts no loss, and its links go on")
     func detached() throws {
         let display = try display(60, .application)
         let source = display.source()
@@ -278,7 +279,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("Sources of other kinds have no surface to commit, to let go of, or to be hidden")
+    @Test("Sources of other kinds have no surface to commit, to detach, or to be hidden")
     func otherKinds() throws {
         let display = try FakeDisplay(60, time, loop)
         let source = display.source()

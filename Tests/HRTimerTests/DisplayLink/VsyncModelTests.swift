@@ -4,9 +4,9 @@ import Testing
 
 @testable import HRTimer
 
-/// The model on made-up displays; the bounds are those that were found when it was designed.
+/// Tests of the model on synthetic displays; the bounds were found when the model was designed.
 @Suite struct VsyncModelTests {
-    /// A display, and how what is told of it is spoilt.
+    /// A display, and the errors in the reports of its refreshes.
     struct Display {
         var period_ns = 1e9 / 60
         var hasSequence = true
@@ -14,7 +14,7 @@ import Testing
         var isMissed: (inout SeededRandom) -> Bool = { _ in false }
         var count = 2000
 
-        /// The samples with the instant at which each comes in, and the true instant of the refresh after it.
+        /// Returns the samples, each with the instant at which it arrives and the true instant of the next refresh.
         func trace(_ random: inout SeededRandom, start_ns: Double = 5e9) -> [(
             VsyncModel.Sample, Int64, next_ns: Double
         )] {
@@ -37,7 +37,7 @@ import Testing
         var worst_us: Double { errors_us.map(abs).max() ?? .infinity }
     }
 
-    /// How far the predicted next refresh is from the true one, from the sample after `settling` on.
+    /// Returns how far each predicted next refresh is from the true one, from the sample after `settling` on.
     static func run(_ display: Display, settling: Int = 200, seed: UInt64 = 7) -> Outcome {
         var random = SeededRandom(seed: seed)
         var outcome = Outcome()
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("Timestamps with a deviation of 20 µs, 2 % of them missing, are predicted to 7 µs, at worst 23")
+    @Test("Timestamps with a deviation of 20 µs, 2 % of them missing, are predicted to 7 µs, at worst to 23 µs")
     func someNoise() {
         let display = Display(period_ns: 1e9 / 59.94, noise_ns: Self.normal(20_000), isMissed: Self.chance(0.02))
         let outcome = Self.run(display)
@@ -98,7 +98,7 @@ import Testing
         #expect(outcome.model.refusedSamples == 0)
     }
 
-    @Test("Without sequences, 200 µs of noise and 5 % missing: 69 µs, at worst 216")
+    @Test("Without sequences, with 200 µs of noise and 5 % missing, the error is 69 µs, at worst 216 µs")
     func withoutSequence() {
         let display = Display(hasSequence: false, noise_ns: Self.normal(200_000), isMissed: Self.chance(0.05))
         let outcome = Self.run(display)
@@ -107,7 +107,7 @@ import Testing
         #expect(outcome.model.restarts == 0)
     }
 
-    @Test("Samples that are now and then late by up to a refresh are refused: 32 µs, at worst 181")
+    @Test("Samples that are sometimes late by up to a refresh are refused; the error is 32 µs, at worst 181 µs")
     func lateOnes() {
         let display = Display(
             period_ns: 1e9 / 144,
@@ -123,7 +123,7 @@ import Testing
         #expect(outcome.model.restarts == 0)
     }
 
-    @Test("Where no rate is believed none can mislead: 39.8 Hz without a sequence is found at once")
+    @Test("The model assumes no rates that could mislead: 39.8 Hz without a sequence is found at once")
     func oddRate() {
         let outcome = Self.run(
             Display(period_ns: 25_136_000, hasSequence: false, noise_ns: Self.normal(40_000)),
@@ -135,7 +135,7 @@ import Testing
         #expect(outcome.model.restarts == 0)
     }
 
-    /// Follows `first`, then `second` from where the first ended. Gives how many samples of the second it took to be right.
+    /// Follows `first`, then `second` from the end of the first. Returns how many samples of the second it took to be right.
     private func change(_ first: Display, _ second: Display, gap_ns: Double = 0) -> (samples: Int?, model: VsyncModel) {
         var random = SeededRandom(seed: 3)
         var model = VsyncModel()
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test(
-        "A display that changes its rate while it is learnt is learnt by its own count, with no sample of the former rate",
+        "A display that changes its rate while it is learnt is learnt by its count, without samples of the former rate",
         arguments: [(70.34, 35.17), (35.17, 70.34), (144, 48), (60, 75)]
     )
     func newRateInLearning(_ before: Double, _ after: Double) {
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test(
-        "A rate or a phase that is too near to be refused is learnt from eight samples, however many there were of the former",
+        "A rate or phase too near to be refused is learnt from eight samples, however many of the former there were",
         arguments: [(60.0, 59.94, 0.0), (59.94, 60, 0), (144, 143.856, 0), (60, 60, 2e6), (60, 60, -2e6), (60, 61, 0)]
     )
     func nearby(_ before: Double, _ after: Double, _ gap_ns: Double) {
@@ -217,7 +217,7 @@ import Testing
             display.period_ns = 1e9 / after
             display.count = 10
             let trace = display.trace(&random, start_ns: end_ns)
-            // The first one may not be off far enough.
+            // The first sample may not be off far enough.
             for (sample, now_ns, _) in trace { _ = model.add(sample, now_ns: now_ns) }
             #expect(model.restarts == 1)
             let fit = model.fit
@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test(
-        "A machine that is busy for a second makes samples late in a row, each by another time: that is no other rate"
+        "Samples that a busy machine delays for a second, each by another time, are not taken for another rate"
     )
     func busy() {
         var random = SeededRandom(seed: 11)
@@ -254,7 +254,7 @@ import Testing
         #expect(model.restarts == 0)
     }
 
-    @Test("A sequence that stands still, or that somebody made up, is not believed", arguments: [true, false])
+    @Test("A sequence that stands still or is made up is not believed", arguments: [true, false])
     func badSequence(_ isConstant: Bool) {
         var random = SeededRandom(seed: 5)
         var model = VsyncModel()
@@ -272,7 +272,7 @@ import Testing
         #expect(abs((model.fit?.grid.period_ns ?? 0) / display.period_ns - 1) < 0.001)
     }
 
-    @Test("What is not later than the sample before, lies ahead, or is long past is no refresh")
+    @Test("A sample that is not later than the one before, lies ahead, or is long past is no refresh")
     func stale() {
         var random = SeededRandom(seed: 1)
         var model = VsyncModel()
@@ -292,20 +292,20 @@ import Testing
         #expect(model.staleSamples == 7)
     }
 
-    @Test("A count that goes back is another one: the display may be in any phase, and is learnt anew from that sample")
+    @Test("A count that goes back is a new one: the display may have any phase, and is learnt anew from that sample")
     func otherCount() {
         var random = SeededRandom(seed: 1)
         var model = VsyncModel()
         let display = Display(count: 100)
         for (sample, now_ns, _) in display.trace(&random) { _ = model.add(sample, now_ns: now_ns) }
-        // The counts 101 to 106 once more, 7 ms off: too far for being taken, and near enough for being refused one by one.
+        // The counts 101 to 106 once more, 7 ms off: too far off to be accepted, and near enough to be refused one by one.
         let again = display.trace(&random, start_ns: 5e9 + 100 * display.period_ns + 7e6)
         let verdicts = again.prefix(6).map { model.add($0.0, now_ns: $0.1) }
         #expect(verdicts == [.restarted, .learning, .learning, .learning, .learning, .accepted])
         #expect(model.refusedSamples == 0)
     }
 
-    @Test("A refresh may be told before it is, as of a server that knows when it will be: by up to a period and a half")
+    @Test("A refresh may be reported up to a period and a half ahead, by a server that knows when it will be")
     func ahead() {
         var random = SeededRandom(seed: 1)
         for (periods, isTaken) in [(1.0, true), (1.4, true), (1.6, false)] {
@@ -353,6 +353,6 @@ import Testing
 }
 
 extension FrameGrid {
-    /// The instant of the refresh nearest to that one.
+    /// Returns the instant of the refresh nearest to `instant_ns`.
     func nearest_ns(to instant_ns: Int64) -> Int64 { self.instant_ns(nearest(to: instant_ns)) }
 }

@@ -2,12 +2,12 @@ import Testing
 
 @testable import HRTimer
 
-/// What an X server on vkms answered when its display went away, as it was written down in a guest: after each answer the next
-/// refresh was asked for at once.
+/// The answers of an X server on vkms when its display went away, recorded in a guest. After each answer the next refresh was
+/// requested at once.
 private struct Storm: Sendable, CustomTestStringConvertible {
     let name: String
     let period_ns: Double
-    /// What count and timestamp differed by from the answer before, and how much later it came, in µs.
+    /// The differences of count and timestamp from the answer before, and how much later the answer came, in µs.
     let answers: [(count: Int, time_us: Int64, arrival_us: Int64)]
 
     var testDescription: String { name }
@@ -48,7 +48,7 @@ private struct Storm: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct VsyncReplayTests {
-    @Test("Answers without a refresh change nothing of what is known, and are not taken for one", arguments: Storm.all)
+    @Test("Answers without a refresh are stale, and change nothing that is known", arguments: Storm.all)
     private func storm(_ storm: Storm) throws {
         var model = VsyncModel()
         var (time_ns, count) = (Int64(30_000_000_000), Int64(5000))
@@ -83,7 +83,7 @@ private struct Storm: Sendable, CustomTestStringConvertible {
     }
 
     /// Feeds refreshes whose timestamps are in whole microseconds, as a display server's are; the first is one step after
-    /// `start`. Gives the verdicts.
+    /// `start`. Returns the verdicts and the last refresh.
     private func feed(
         _ model: inout VsyncModel,
         from start: (time_ns: Double, count: Int64),
@@ -101,11 +101,11 @@ private struct Storm: Sendable, CustomTestStringConvertible {
     }
 
     @Test(
-        "A virtual terminal that was left for 2.4 s, as weston told of it on vkms: nothing is refused, nothing learnt anew"
+        "A virtual terminal that is left for 2.4 s, as weston reported it on vkms, causes no refusal and no restart"
     )
     func virtualTerminal() throws {
         var model = VsyncModel()
-        // Of 300 presentations ten were two refreshes after the one before, and one was 142.
+        // Of 300 presentations ten came two refreshes after the one before, and one came 142 refreshes after.
         var steps = (0..<299).map { $0 % 28 == 27 ? Int64(2) : 1 }
         steps[60] = 142
         let (verdicts, _) = feed(&model, from: (21_000_000_000, 582), 16_665_600, steps: steps)
@@ -118,7 +118,7 @@ private struct Storm: Sendable, CustomTestStringConvertible {
     }
 
     @Test(
-        "Another mode, as Xorg told of it on vkms: a count told twice, a gap, and then the other period",
+        "A new mode, as Xorg reported it on vkms, is learnt: a count reported twice, a gap, then the other period",
         arguments: [(16_580_400.0, 6_944_444.5), (6_944_444.5, 16_665_600)],
         [0, 97_000_000.0]
     )

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HRTimer
 
-/// A link on the refreshes of a display that is prepared, on frozen time: the table of failures.
+/// Tests of a link on the refreshes of a fake display, on frozen time, with the failures of displays and servers.
 @Suite struct VsyncSourceTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -29,7 +29,7 @@ import Testing
         loop.run(until: time.now.advanced(by: .nanoseconds(Int64(seconds * 1e9))))
     }
 
-    /// Strictly rising, and none within half a period of the one before.
+    /// Checks that instants rise strictly, each by at least half a period of the rate `fastest`.
     private func expectSteady(_ fastest: Double, _ where: SourceLocation = #_sourceLocation) {
         let all = ticks.all
         for (before, next) in zip(all, all.dropFirst()) {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("Calls come to follow the display, which is not what was told", arguments: [24.0, 50, 59.94, 75, 144, 240])
+    @Test("Calls follow the display, not the rate that was reported", arguments: [24.0, 50, 59.94, 75, 144, 240])
     func follows(_ rate: Double) throws {
         let display = try FakeDisplay(rate, time, loop, reported: FrameRate(60))
         let source = display.source()
@@ -60,7 +60,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("Once the display is known it is asked six times a second; not at all without a link that is not paused")
+    @Test("A display that is known is asked six times a second, and not at all while all links are paused")
     func requests() throws {
         let display = try FakeDisplay(144, time, loop)
         let source = display.source()
@@ -82,7 +82,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("The phase is reached a twentieth of a period at a time; time never goes back")
+    @Test("Calls approach the display's phase by a twentieth of a period at a time; time never goes back")
     func slew() throws {
         let display = try FakeDisplay(60, time, loop)
         let source = display.source()
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(
-        "Another mode is another rate a few refreshes later",
+        "After a change of the mode its rate is found within a few refreshes",
         arguments: [(60.0, 144.0), (144, 60), (60, 30), (75, 240), (165, 48)]
     )
     func mode(_ before: Double, _ after: Double) throws {
@@ -114,7 +114,7 @@ import Testing
         display.setRate(after)
         run(2)
         #expect(abs(link.maximumFramesPerSecond - after) < 0.001)
-        // From what was told to the first mode, unless that is the same, and to the second.
+        // From 60 Hz to the first mode, unless that has the same rate, and to the second.
         #expect(changes.all == (before == 60 ? [] : [before]) + [after])
         #expect(ticks.all.suffix(5).allSatisfy { display.error_ns($0) <= 2 })
         expectSteady(max(before, after))
@@ -122,14 +122,14 @@ import Testing
     }
 
     @Test(
-        "A rate that is a thousandth off is another mode, too: it is noticed within a second, and no call is far off meanwhile",
+        "A mode whose rate is a thousandth off is noticed within a second, and no call is far off meanwhile",
         arguments: [(60.0, 59.94), (59.94, 60), (144, 143.856), (23.976, 24)]
     )
     func nearbyMode(_ before: Double, _ after: Double) throws {
         let display = try FakeDisplay(before, time, loop)
         let source = display.source()
         let link = link(source)
-        // As many samples as are kept at most.
+        // Time for as many samples as are kept at most.
         run(8)
         ticks.removeAll()
         let restarts = source.statistics.restarts
@@ -144,7 +144,7 @@ import Testing
         run(4)
         #expect(abs(source.framesPerSecond - after) < after * 1e-6)
         #expect(ticks.all.suffix(20).allSatisfy { display.error_ns($0) <= 2 })
-        // A twentieth of a period, of which a third of a second with a rate that is wrong makes much less.
+        // The bound is a twentieth of a period; a third of a second with the wrong rate makes much less.
         #expect(errors_ns.all.allSatisfy { Double($0) < 0.05 * display.period_ns })
         #expect(source.state == .locked)
         #expect(link.droppedFrames == 0)
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(
-        "On a screen of variable rate calls go on within its bounds, nothing is asked twice, and a rate that stays is found",
+        "On a screen of variable rate calls stay in its bounds, nothing is asked twice, and a steady rate is found",
         arguments: [48.0, 90, 144]
     )
     func variable(_ after: Double) throws {
@@ -165,7 +165,7 @@ import Testing
         run(2)
         ticks.removeAll()
         let before = (requests: display.requests_ns.count, refreshes: display.latest)
-        // A game whose frames take as long as they take, in 48...144 Hz.
+        // As of a game whose frame times vary, within 48...144 Hz.
         display.vary((0..<500).map { _ in Double.random(in: 1e9 / 144...1e9 / 48, using: &random) }, then: after)
         run(6)
         #expect(display.requests_ns.count - before.requests <= display.latest - before.refreshes + 1)
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(
-        "A display that sleeps is asked at most four times a second, and the calls go on; it is found again when it wakes"
+        "A sleeping display is asked at most four times a second; calls go on, and it is found again when it wakes"
     )
     func asleep() throws {
         let display = try FakeDisplay(60, time, loop)
@@ -189,7 +189,7 @@ import Testing
         let link = link(source)
         run(2)
         display.mood = .asleep
-        // What was asked for before.
+        // Time for the pending requests.
         run(0.5)
         ticks.removeAll()
         let before = display.requests_ns.count
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test(
-        "A server that tells of one refresh again and again is asked at most four times a second, and the calls go on; it is found again"
+        "A server that repeats one refresh is asked at most four times a second; calls go on, and it is found again"
     )
     func stuck() throws {
         let display = try FakeDisplay(60, time, loop)
@@ -234,7 +234,7 @@ import Testing
     }
 
     @Test(
-        "An output that is off refuses to be asked: four times a second at most, the calls go on, and it is found again"
+        "An output that is off is asked at most four times a second, and refuses; calls go on, and it is found again"
     )
     func off() throws {
         let display = try FakeDisplay(144, time, loop)
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(
-        "Where nothing is heard the calls go on as the display would have: coasting, after 2 s lost, without another request"
+        "Without answers calls go on as the display would: coasting, lost after 2 s, without another request"
     )
     func silent() throws {
         let display = try FakeDisplay(75, time, loop)
@@ -282,7 +282,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("When the server is gone the calls go on without a gap, and it is looked for ever more rarely")
+    @Test("When the server is gone, calls go on without a gap, and it is looked for at growing intervals")
     func gone() throws {
         let display = try FakeDisplay(60, time, loop)
         let attempts = Recorder<MonotonicInstant>()
@@ -325,7 +325,7 @@ import Testing
         #expect(ticks.all == others.all)
         first.invalidate()
         run(1)
-        // The display is watched for the other one.
+        // The display is still watched for the second link.
         #expect(source.state == .locked)
         second.invalidate()
         #expect(loop.liveTimers == 0)
@@ -351,7 +351,7 @@ import Testing
         for link in [first, second, elsewhere] { link.invalidate() }
     }
 
-    @Test("A virtual display takes another rate while links run, at once, and counts nothing as dropped")
+    @Test("A virtual display changes its rate at once while links run, and counts nothing as dropped")
     func setRate() {
         let source = VsyncSource(frameRate: FrameRate(10))
         let link = link(source)
@@ -369,7 +369,7 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A link in one clock's loop is not added to a loop on another clock")
+    @Test("A source with a link in one clock's loop adds no link to a loop on another clock")
     func otherClock() {
         let source = VsyncSource(frameRate: FrameRate(10))
         let first = link(source)
@@ -380,7 +380,7 @@ import Testing
         first.invalidate()
     }
 
-    @Test("A source lets go of everything with its last link")
+    @Test("A source releases everything with its last link")
     func freed() throws {
         weak var display: FakeDisplay?
         weak var source: VsyncSource?
@@ -393,14 +393,14 @@ import Testing
             run(1)
             link.invalidate()
         }
-        // The answer that is under way.
+        // Time for the pending answer.
         time.advance(by: .seconds(1))
         #expect(source == nil)
         #expect(display == nil)
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("VSYNC_SOURCE names a source, or else it tells why there is none")
+    @Test("VSYNC_SOURCE names a source; if there is none, the refusals say why")
     func choice() {
         func chosen(_ environment: [String: String]) -> VsyncSource { VsyncSource.chosen { environment[$0] } }
         #expect(chosen(["VSYNC_SOURCE": "virtual"]).framesPerSecond == 60)

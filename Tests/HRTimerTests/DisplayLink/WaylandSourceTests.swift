@@ -6,13 +6,13 @@ import Testing
 
 @testable import HRTimer
 
-/// libwayland-client and a compositor behind it that are prepared: what a real one is seldom seen to do. One at a time: C
-/// functions capture nothing.
+/// A fake libwayland-client with a fake compositor behind it, for behaviour that is seldom seen of a real one. There is one at a
+/// time, because C functions capture nothing.
 private final class FakeCompositor: @unchecked Sendable {
     // Sendable: used by the thread of one test at a time, as the suite is serialized.
     nonisolated(unsafe) static var current = FakeCompositor()
 
-    /// What a made-up proxy is.
+    /// The kind of a fake proxy.
     enum Role { case display, surface, registry, sync, presentation, frame, feedback }
 
     struct Proxy {
@@ -26,7 +26,7 @@ private final class FakeCompositor: @unchecked Sendable {
     var error: Int32 = 0
     private(set) var proxies: [UInt: Proxy] = [:]
     private var next: UInt = 0x1000
-    /// What is told at the next dispatch.
+    /// The events that the next dispatch delivers.
     private var events: [() -> Void] = []
     private(set) var commits = 0
 
@@ -75,7 +75,7 @@ private final class FakeCompositor: @unchecked Sendable {
         body(handler, proxy.data, OpaquePointer(bitPattern: number))
     }
 
-    /// An event of one number: a callback's, or the clock.
+    /// Delivers an event with one number: a callback's, or the clock.
     private func tellNumber(_ number: UInt, _ value: UInt32) {
         call(number, 0) { handler, data, proxy in
             typealias Done = @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, UInt32) -> Void
@@ -85,7 +85,7 @@ private final class FakeCompositor: @unchecked Sendable {
 
     func numbers(_ role: Role) -> [UInt] { proxies.filter { $0.value.role == role }.map(\.key).sorted() }
 
-    /// The frame callback that is under way, with the present time.
+    /// Completes the pending frame callback at the next dispatch; without `time_ms`, with the present time.
     func frameIsDone(_ time_ms: UInt32? = nil) {
         guard let number = numbers(.frame).first else { return }
         let now_ms = UInt32(truncatingIfNeeded: MonotonicInstant.now.nanoseconds / 1_000_000)
@@ -149,12 +149,12 @@ private final class FakeCompositor: @unchecked Sendable {
 
     private static let readable = open("/dev/null", O_RDONLY | O_CLOEXEC)
 
-    // Safe: written once, before anybody reads.
+    // Safe: written once, before the first read.
     nonisolated(unsafe) static let library: UnsafePointer<vs_wl> = {
         // Never freed: sources keep the address.
         let library = UnsafeMutablePointer<vs_wl>.allocate(capacity: 1)
         library.initialize(to: vs_wl())
-        // Always readable: nobody waits.
+        // Always readable, so that nothing waits.
         library.pointee.descriptor = { _ in readable }
         library.pointee.flush = { _ in 0 }
         library.pointee.error = { _ in FakeCompositor.current.error }
@@ -165,7 +165,7 @@ private final class FakeCompositor: @unchecked Sendable {
         library.pointee.cancel_read = { _ in }
         library.pointee.read_events = { _ in 0 }
         library.pointee.dispatch_pending = { _, _ in FakeCompositor.current.dispatch() }
-        // A wrapper is the thing itself here.
+        // A wrapper is the proxy itself here.
         library.pointee.create_wrapper = { $0 }
         library.pointee.destroy_wrapper = { _ in }
         library.pointee.set_queue = { _, _ in }
@@ -181,11 +181,11 @@ private final class FakeCompositor: @unchecked Sendable {
     }()
 }
 
-/// The Wayland source on a library that is prepared.
+/// Tests of the Wayland source on the fake library.
 @Suite(.serialized) struct WaylandSourceTests {
     private var compositor: FakeCompositor { .current }
 
-    /// The source of a surface of a compositor that was changed by `body`.
+    /// Opens the source of a surface, on a compositor that `body` has changed.
     private func open(
         commits: Bool = false,
         _ body: (FakeCompositor) -> Void = { _ in }
@@ -207,7 +207,7 @@ private final class FakeCompositor: @unchecked Sendable {
 
     private func isShown(_ sample: vs_sample?) -> Bool { sample?.flags == UInt32(VS_SHOWN) }
 
-    @Test("A presentation is the answer, with its count; its rate is what was told, none if it varies")
+    @Test("A presentation is the answer, with its count; the reported rate is its own, or none if it varies")
     func presented() throws {
         let driver = try open()
         #expect(driver.toldRate == nil)
@@ -234,7 +234,7 @@ private final class FakeCompositor: @unchecked Sendable {
     }
 
     @Test(
-        "Where presentations are never answered eight stay under way, then frame callbacks are believed, to the millisecond"
+        "If presentations are never answered, eight stay pending, then frame callbacks are believed, to the millisecond"
     )
     func neverAnswered() throws {
         for commits in [false, true] {
@@ -255,7 +255,7 @@ private final class FakeCompositor: @unchecked Sendable {
         }
     }
 
-    @Test("A compositor that comes to answer is believed again")
+    @Test("A compositor that begins to answer is believed again")
     func answersLater() throws {
         let driver = try open()
         var sequences = 0
@@ -273,7 +273,7 @@ private final class FakeCompositor: @unchecked Sendable {
     }
 
     @Test(
-        "Without wp_presentation, or with a clock that nobody can read, frame callbacks are the answers",
+        "Without wp_presentation, or with a clock that cannot be read, frame callbacks are the answers",
         arguments: [true, false]
     )
     func framesOnly(_ hasPresentation: Bool) throws {
@@ -291,12 +291,12 @@ private final class FakeCompositor: @unchecked Sendable {
             compositor.frameIsDone(UInt32(truncatingIfNeeded: now_ms - 20))
             let sample = try #require(take(driver))
             #expect(sample.flags == UInt32(VS_NO_SEQUENCE))
-            // On a busy machine it may be too long ago for being believed.
+            // On a busy machine it may be too long ago to be believed.
             took_ms = MonotonicInstant.now.nanoseconds / 1_000_000 - now_ms
-            // In the middle of that millisecond.
+            // The time is the middle of that millisecond.
             #expect(sample.time_ns == (now_ms - 20) * 1_000_000 + 500_000 || took_ms > 20)
         }
-        // A time of another clock says nothing: it was just now.
+        // A time of another clock says nothing, so that the present time counts.
         #expect(driver.request(1) == 0)
         #expect(driver.willCommit() == 1)
         compositor.frameIsDone(UInt32(truncatingIfNeeded: now_ms + 1_000_000))
@@ -305,7 +305,7 @@ private final class FakeCompositor: @unchecked Sendable {
         #expect((before_ns...MonotonicInstant.now.nanoseconds).contains(second.time_ns))
     }
 
-    @Test("What was discarded is asked for again with the next commit: of a window that is hidden for as long as it is")
+    @Test("A discarded presentation is requested again with the next commit, as long as the window is hidden")
     func discarded() throws {
         let driver = try open()
         #expect(driver.request(1) == 0)
@@ -324,7 +324,7 @@ private final class FakeCompositor: @unchecked Sendable {
             #expect(compositor.numbers(.feedback).count == 1)
             #expect(compositor.numbers(.frame).count == 1)
         }
-        // Shown at last; that commit's presentation was discarded, too.
+        // The window is shown at last; that commit's presentation was discarded, too.
         compositor.discard()
         compositor.frameIsDone()
         #expect(isShown(take(driver)))
@@ -334,7 +334,7 @@ private final class FakeCompositor: @unchecked Sendable {
     }
 
     @Test(
-        "A compositor that discards every presentation, before its frame callback, is believed by the callbacks",
+        "If a compositor discards every presentation, before its frame callback, the frame callbacks are the answers",
         arguments: [false, true]
     )
     func alwaysDiscarded(_ commits: Bool) throws {
@@ -353,11 +353,11 @@ private final class FakeCompositor: @unchecked Sendable {
                 #expect(sample.flags == UInt32(VS_NO_SEQUENCE))
             }
         }
-        // All but the first eight.
+        // All answers but the first eight.
         #expect(answers >= 190, "\(commits)")
     }
 
-    @Test("A broken connection is a lost source; what was asked for ends with it, or when it lets go of the surface")
+    @Test("A broken connection loses the source; pending requests end with it, or when it releases the surface")
     func lost() throws {
         let driver = try open()
         #expect(driver.request(1) == 0)

@@ -7,7 +7,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// What a flight recorder keeps, and the file that it writes.
+/// Tests of what a flight recorder keeps, and of the file that it writes.
 @Suite struct FlightRecorderTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -24,7 +24,7 @@ import Testing
         time.advance(by: .milliseconds(20))
     }
 
-    /// As "Trace Event Format", Google 2016, has it; fails where an event lacks what its phase needs.
+    /// Returns the events of a file after "Trace Event Format", Google 2016; fails if an event lacks what its phase needs.
     private func validated(_ text: String) throws -> [[String: Any]] {
         let file = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
         #expect(file["displayTimeUnit"] as? String == "ns")
@@ -57,7 +57,7 @@ import Testing
         events.filter { $0["name"] as? String == name && $0["ph"] as? String == phase }
     }
 
-    @Test("An engine that has none records nothing; with one its parks, calls and deadlines are in the file")
+    @Test("An engine without a recorder records nothing; with one its parks, calls and deadlines are in the file")
     func engineEvents() throws {
         lateFire()
         engine.flightRecorder = recorder
@@ -83,7 +83,7 @@ import Testing
         #expect(recorder.records.count == count)
     }
 
-    @Test("A call on a queue is a delivery, from the submission to the call")
+    @Test("A call on a queue is recorded as a delivery, from the submission to the call")
     func deliveries() throws {
         engine.flightRecorder = recorder
         let queue = DispatchQueue(label: "a \"quoted\" queue\n")
@@ -114,7 +114,7 @@ import Testing
         #expect(named("call", "X", in: try validated(recorder.json())).count == 3)
     }
 
-    @Test("The ring keeps the latest: of more events than it has room for the first are gone")
+    @Test("The ring keeps the latest events: if there are more than it has room for, the first are gone")
     func wraps() throws {
         let small = FlightRecorder(capacity: 20)
         #expect(small.capacity == 32)
@@ -150,7 +150,7 @@ import Testing
         #expect(small.records.count >= 61)
     }
 
-    @Test("A dump replaces the file, and fails with the system's reason where it cannot be written")
+    @Test("A dump replaces the file, and fails with the system's reason if the file cannot be written")
     func dumps() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("flight-\(UUID()).json").path
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -162,7 +162,7 @@ import Testing
         #expect(throws: TimerError.self) { try recorder.dump(to: "/nowhere/at/all.json") }
     }
 
-    @Test("A late fire dumps by itself, once a minute at most, when that was asked for")
+    @Test("A late fire causes a dump by itself, at most once a minute, if that is requested")
     func dumpsByItself() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("flight-\(UUID()).json").path
         defer { try? FileManager.default.removeItem(atPath: path) }

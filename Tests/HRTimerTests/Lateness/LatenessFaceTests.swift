@@ -4,7 +4,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Why calls of loops, sources, links, sleeps and ticks are late; on frozen time.
+/// Tests of why calls of loops, sources, links, sleeps and ticks are late, on frozen time.
 @Suite struct LatenessFaceTests {
     let time = ManualTime()
     let start: MonotonicInstant
@@ -22,7 +22,7 @@ import Testing
         LoopTimer(fireAt: at(milliseconds), interval: .zero, repeats: false, block: handler)
     }
 
-    @Test("A loop's timer is late by another one's handler")
+    @Test("A loop's timer is late because of another timer's handler")
     func loopHandler() {
         let loop = TimerLoop(time: time.base)
         loop.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
@@ -33,7 +33,7 @@ import Testing
         #expect(loop.statistics.lateness.byCause == [.handlerBefore: .milliseconds(3)])
     }
 
-    @Test("A block that takes its time, a mode without the timer, and a loop that nobody runs are a busy loop")
+    @Test("A slow block, a mode without the timer, and a loop that does not run are reported as a busy loop")
     func loopBusy() {
         let loop = TimerLoop(time: time.base)
         loop.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
@@ -58,7 +58,7 @@ import Testing
         #expect(reports.all[2].mainCause == .loopBusy)
     }
 
-    @Test("A source on its engine's thread is late by other handlers, and tells its own watch and its engine's")
+    @Test("A source on its engine's thread that other handlers delay is reported to its own watch and its engine's")
     func sourceInline() throws {
         let engine = try TimerEngine(.init(name: "late", time: time.base))
         let ofEngine = Recorder<LatenessReport>()
@@ -76,7 +76,7 @@ import Testing
         #expect(source.statistics.lateness.byCause == [.handlerBefore: .milliseconds(3)])
     }
 
-    @Test("A source's call that a blocked queue kept is late by its delivery, after what kept the engine's thread")
+    @Test("A source's call that a blocked queue delays is late by its delivery, after what delayed the engine's thread")
     func delivery() throws {
         let queue = DispatchQueue(label: "blocked")
         let engine = try TimerEngine(.init(time: time.base))
@@ -99,7 +99,7 @@ import Testing
         source.cancel()
     }
 
-    @Test("A source on a queue whose own handler took longer than its interval is late by that")
+    @Test("A source on a queue is late by its own handler if that takes longer than the interval")
     func ownHandler() throws {
         let queue = DispatchQueue(label: "slow")
         let source = TimerSource(engine: try TimerEngine(.init(time: time.base)), queue: queue)
@@ -119,7 +119,7 @@ import Testing
         source.cancel()
     }
 
-    @Test("A display link's call is late by what its loop did")
+    @Test("A display link's call is late because of what its loop did")
     func link() {
         let loop = TimerLoop(time: time.base)
         let link = DisplayLink(framesPerSecond: 100) { _ in }
@@ -134,14 +134,14 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A link whose handler is the main actor's is late by its delivery while that is busy")
+    @Test("A link whose handler is on the main actor is late by its delivery while that actor is busy")
     @MainActor func linkOnActor() async {
         let loop = TimerLoop(time: time.base)
         let calls = Recorder<Int>()
         let link = DisplayLink(framesPerSecond: 100) { @MainActor _ in calls.append(1) }
         link.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
         link.add(to: loop, forMode: .default)
-        // The main actor's thread waits meanwhile: its call comes when the clock has moved on.
+        // The main actor's thread waits meanwhile, so that its call comes after the clock has advanced.
         let (time, first, later) = (time, at(10), at(14))
         Self.onAnotherThread {
             loop.run(until: first)
@@ -162,7 +162,7 @@ import Testing
         hasEnded.wait()
     }
 
-    @Test("A tick is late by its consumer's work, and by the time until its task goes on")
+    @Test("A tick is late by its consumer's work, and by the time until its task resumes")
     @MainActor func ticks() async throws {
         let engine = try TimerEngine(.init(time: time.base))
         let clock = MonotonicClock(engine: engine)
@@ -179,7 +179,7 @@ import Testing
             }
         }
         while engine.liveTimers != 1 { await Task.yield() }
-        // Without a suspension: the task, of the same actor, goes on when the clock has moved on.
+        // There is no suspension here, so that the task, on the same actor, resumes after the clock has advanced.
         time.advance(to: at(10))
         time.advance(to: at(13))
         await consumer.value
@@ -190,11 +190,11 @@ import Testing
         #expect(
             ticks.statistics.lateness.byCause == [.delivery: .milliseconds(3), .handlerBefore: .milliseconds(2)]
         )
-        // The second did not sleep, so that the engine had no part in it.
+        // The second tick needed no sleep, so that the engine had no part in it.
         #expect(ofEngine.all.map(parts) == [[.delivery: .milliseconds(3)]])
     }
 
-    @Test("A sleep on a watched engine is told too, where its task goes on")
+    @Test("A late sleep on a watched engine is reported too, when its task resumes")
     func sleep() async throws {
         let engine = try TimerEngine(.init(time: time.base))
         engine.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }

@@ -5,7 +5,7 @@ import Seeded
 import TestSupport
 import Testing
 
-/// At scale, on frozen time: 20,000 fires, or HRTIMER_FIRES of them; `make lateness` has 10^6.
+/// Tests of lateness at scale, on frozen time: 20,000 fires, or as many as HRTIMER_FIRES says; `make lateness` has 10^6.
 @Suite struct LatenessModelTests {
     @Test("Every late fire is reported once, its parts add up to what its handler saw, and nothing is unexplained")
     func addsUp() throws {

@@ -3,7 +3,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Why fires are late, on frozen time: what the library knows by its own clock.
+/// Tests of why fires are late, on frozen time, as far as the library knows by its own clock.
 @Suite struct LatenessReportTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -21,7 +21,7 @@ import Testing
         Dictionary(uniqueKeysWithValues: (report?.parts ?? []).map { ($0.cause, $0.duration) })
     }
 
-    @Test("A timer that another one's handler made late is told which, and until when it ran")
+    @Test("The report of a timer that another handler delayed says which handler, and until when it ran")
     func handlerBefore() throws {
         engine.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
         let slow = engine.schedule(at: at(10)) { [time] _ in time.advance(by: .milliseconds(2)) }
@@ -49,7 +49,7 @@ import Testing
         )
     }
 
-    @Test("A repeating timer was armed when its own call before had ended")
+    @Test("A repeating timer counts as armed from the end of its own previous call")
     func armed() {
         engine.onLate(beyond: .zero) { [reports] in reports.append($0) }
         engine.schedule(at: at(10), every: .milliseconds(10)) { [time] fire in
@@ -64,7 +64,7 @@ import Testing
         #expect(reports.all.last?.armed == at(21))
     }
 
-    @Test("A deadline that had passed when it was armed is late by that; one that means now is not")
+    @Test("A deadline that has passed when it is armed is late by that; a deadline that means now is not")
     func armedLate() {
         engine.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
         time.advance(to: at(10))
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(
-        "A wall clock that is set over a deadline made it late, and so does a suspended system on clocks that count it"
+        "A wall clock that is set past a deadline makes it late, and so does suspend on clocks that count it"
     )
     func clocks() throws {
         let wall = try WallTimerEngine(.init(time: time.base))
@@ -95,7 +95,7 @@ import Testing
         #expect(reports.all.allSatisfy { $0.lateness == .seconds(60) })
     }
 
-    @Test("A fire within its tolerance is told as late on purpose")
+    @Test("A fire within its tolerance is reported as late on purpose")
     func tolerance() throws {
         let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
         engine.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
@@ -104,7 +104,7 @@ import Testing
         #expect(reports.all.map(parts) == [[.tolerance: .milliseconds(7)]])
     }
 
-    @Test("Statistics add up what reports have, by cause; without a watch there is nothing")
+    @Test("Statistics add up the reports by cause; before the first watch there is nothing")
     func statistics() {
         #expect(engine.statistics.lateness == LatenessStatistics())
         let subscription = engine.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
@@ -148,7 +148,7 @@ import Testing
         #expect(counts.all == [1, 1, 1, 3])
     }
 
-    @Test("What its handler captured is free when a watch is cancelled, and when the engine has gone")
+    @Test("A watch's handler and its captures are freed when the watch is cancelled, and when the engine is gone")
     func letsGo() throws {
         final class Canary: Sendable {}
         var canary: Canary? = Canary()

@@ -4,9 +4,9 @@ import Testing
 
 @testable import HRTimer
 
-/// Made-up traces: looks at the clocks of a process, with the time to come in milliseconds.
+/// Synthetic traces: samples of a process's clocks, with all times in milliseconds.
 @Suite struct AbsenceDetectorTests {
-    /// A heartbeat every 50 ms, a bound of 50 ms, two processors.
+    /// A detector with a heartbeat every 50 ms, a bound of 50 ms and two processors.
     private func detector() -> AbsenceDetector {
         AbsenceDetector(heartbeat_ns: ms(50), bound_ns: ms(50), processors: 2, first: sample(0))
     }
@@ -31,7 +31,7 @@ import Testing
         for at in [50, 100, 199, 298, 300] as [Int64] { #expect(detector.absence(at: sample(at)) == nil) }
     }
 
-    @Test("Late without running or waiting: stopped, for the lateness at least and a heartbeat more at most")
+    @Test("A process that is late without running or waiting was stopped, for the lateness or up to a heartbeat longer")
     func stopped() throws {
         var detector = detector()
         let told = detector.absence(at: sample(350, used: 40, waited: 3))
@@ -44,7 +44,7 @@ import Testing
         #expect(detector.absence(at: sample(400)) == nil)
     }
 
-    @Test("Late by exactly the bound is an absence, a nanosecond less is none")
+    @Test("Lateness of exactly the bound is an absence, and a nanosecond less is none")
     func bound() {
         var exact = detector()
         var less = detector()
@@ -54,23 +54,23 @@ import Testing
         #expect(less.absence(at: sample) == nil)
     }
 
-    @Test("Late while the thread waited for a processor half of the time: the machine is busy")
+    @Test("Lateness during which the thread waited for a processor half of the time is an overload")
     func waited() {
         var detector = detector()
         #expect(detector.absence(at: sample(350, waited: 150))?.cause == .overloaded)
         #expect(detector.absence(at: sample(700, waited: 299))?.cause == .processStopped)
     }
 
-    @Test("Without the scheduler's account, processor time that fits nowhere else tells a busy process")
+    @Test("Without the scheduler's wait times, processor time that must fall into the absence shows an overload")
     func used() {
         var busy = detector()
         var stopped = detector()
-        // 50 ms on two processors may have been used before the absence began.
+        // Up to 50 ms on each of the two processors may have been used before the absence began.
         #expect(stopped.absence(at: sample(350, used: 100, waited: nil))?.cause == .processStopped)
         #expect(busy.absence(at: sample(350, used: 101, waited: nil))?.cause == .overloaded)
     }
 
-    @Test("A suspended system is told exactly, whether the heartbeat is late or not")
+    @Test("A suspension of the system is reported exactly, whether the heartbeat is late or not")
     func suspended() throws {
         var detector = detector()
         let told = detector.absence(at: sample(50, suspended: 3_600_000))
@@ -85,7 +85,7 @@ import Testing
         #expect(late.suspended == .seconds(1))
     }
 
-    @Test("Suspensions too short to be told add up until they are long enough, and are told once")
+    @Test("Suspensions too short to be reported add up until they are long enough, and are then reported once")
     func shortSuspensions() {
         var detector = detector()
         #expect(detector.absence(at: sample(50, suspended: 30)) == nil)
@@ -94,7 +94,7 @@ import Testing
         #expect(detector.absence(at: sample(200, suspended: 70)) == nil)
     }
 
-    @Test("Clocks that go back, and instants at the bounds, are no absence")
+    @Test("Clocks that go back are no absence, and extreme values do not overflow")
     func extremes() {
         var detector = detector()
         #expect(detector.absence(at: sample(-1000, suspended: -1000)) == nil)
@@ -106,7 +106,7 @@ import Testing
         #expect(detector.absence(at: sample)?.cause == .overloaded)
     }
 
-    @Test("Without a heartbeat a stop is not told, a suspended system is")
+    @Test("Without a heartbeat a stop is not reported, but a suspension of the system is")
     func noHeartbeat() {
         var detector = AbsenceDetector(heartbeat_ns: .max, bound_ns: ms(50), processors: 2, first: sample(0))
         #expect(detector.absence(at: sample(100_000)) == nil)
@@ -139,7 +139,7 @@ import Testing
         #expect(detector.absence(at: sample(150, wall: 1000 + 3_600_000)) == nil)
     }
 
-    @Test("Stopped and stepped at once: the longer of both is the cause, and the duration is their sum")
+    @Test("A stop and a step in one absence: its cause is the longer of the two, and its duration is their sum")
     func stoppedAndStepped() throws {
         var detector = detector()
         _ = detector.absence(at: sample(50, wall: 0))
@@ -157,7 +157,7 @@ import Testing
         _ = detector.absence(at: sample(50, wall: 1000))
         #expect(detector.absence(at: sample(100, wall: 1049)) == nil)
         #expect(detector.absence(at: sample(150, wall: -3_600_000)) == nil)
-        // 500 ppm, looked at once in ten minutes.
+        // A slew of 500 ppm, sampled once in ten minutes.
         var patient = AbsenceDetector(heartbeat_ns: .max, bound_ns: ms(50), processors: 2, first: sample(0, wall: 0))
         #expect(patient.absence(at: sample(600_000, wall: 300)) == nil)
         #expect(patient.absence(at: sample(1_200_000, wall: 300 + 650))?.cause == .wallClockStepped)

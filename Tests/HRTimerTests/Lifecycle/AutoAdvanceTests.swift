@@ -7,7 +7,7 @@ import Testing
     let time = ManualTime()
     let loop: TimerLoop
     let start: MonotonicInstant
-    /// When a page was turned, in ms since the start.
+    /// When pages were turned, in ms since the start.
     let pages = Recorder<Int>()
 
     init() {
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// From one instant to another the user drags, in a nested run as a view does it.
+    /// Lets the user drag between two times in ms since the start, in a nested run as a view does it.
     private func drag(from begin: Int, to end: Int) {
         let drag = LoopTimer(fireAt: at(begin), interval: .zero, repeats: false) { [loop, start] _ in
             loop.run(mode: .eventTracking, before: start.advanced(by: .milliseconds(end)))
@@ -32,7 +32,7 @@ import Testing
         loop.add(drag, forMode: .default)
     }
 
-    @Test("Without tracking a page is turned every interval")
+    @Test("Without tracking, a page is turned every interval")
     func quiet() {
         let carousel = makeCarousel()
         loop.run(until: at(9999))
@@ -40,7 +40,7 @@ import Testing
         carousel.invalidate()
     }
 
-    @Test("It rests while the user drags, and goes on 2 s after; what was missed is not made up")
+    @Test("A carousel rests while the user drags and continues 2 s later, without catching up on missed pages")
     func tracking() {
         let carousel = makeCarousel()
         drag(from: 4000, to: 20_500)
@@ -51,7 +51,7 @@ import Testing
         carousel.invalidate()
     }
 
-    @Test("Drags that follow each other within 2 s are one")
+    @Test("Drags that follow each other within 2 s count as one")
     func drags() {
         let carousel = makeCarousel()
         for begin in stride(from: 1000, through: 9000, by: 2000) { drag(from: begin, to: begin + 500) }
@@ -60,9 +60,9 @@ import Testing
         carousel.invalidate()
     }
 
-    @Test("A drag that begins in the pass in which a page is due keeps it from being turned")
+    @Test("A drag that begins in the pass in which a page is due keeps that page from being turned")
     func dueTogether() {
-        // Made first, so that it comes first.
+        // Made before the carousel, so that it fires first.
         drag(from: 3000, to: 4000)
         let carousel = makeCarousel()
         loop.run(until: at(7000))
@@ -70,7 +70,7 @@ import Testing
         carousel.invalidate()
     }
 
-    @Test("rest() and resume() do what tracking does")
+    @Test("rest() and resume() have the effect of tracking")
     func byHand() {
         let carousel = makeCarousel()
         loop.run(until: at(1000))
@@ -85,7 +85,7 @@ import Testing
         carousel.invalidate()
     }
 
-    @Test("It ends with its last reference, and its handler is freed")
+    @Test("A carousel ends with its last reference, and its handler is freed")
     func freed() {
         let canaries = Canaries()
         do {

@@ -5,12 +5,12 @@ import Testing
 
 @testable import HRTimer
 
-/// The rules on frozen time, with a stop that only moves the clock. BackgroundGraceContractTests has real stops.
+/// The rules in manual time, with a stop that only moves the clock. `BackgroundGraceContractTests` has real stops.
 @Suite struct BackgroundGraceTests {
     let time = ManualTime()
     let loop: TimerLoop
     let start: MonotonicInstant
-    /// What happened, and when in ms.
+    /// The events, each with its time in ms since the start.
     let log = Recorder<String>()
     let sessions = Recorder<BackgroundGrace.Session>()
 
@@ -44,7 +44,7 @@ import Testing
         return BackgroundGrace(core, [])
     }
 
-    @Test("A session that is finished in time stops the process then; nothing expires")
+    @Test("A session that finishes in time stops the process then, and nothing expires")
     func finish() throws {
         let grace = makeGrace()
         loop.run(until: at(1000))
@@ -65,7 +65,7 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("When the time is over the expiration handler runs, then the process stops", arguments: [5000, 0, -1])
+    @Test("The expiration handler runs when the grace time is over, then the process stops", arguments: [5000, 0, -1])
     func expire(_ duration: Int) {
         let grace = makeGrace(.milliseconds(duration))
         grace.core.suspend()
@@ -74,7 +74,7 @@ import Testing
         #expect(log.all == ["background 0", "expiration \(over)", "stop \(over)", "foreground(60 s) \(over + 60_000)"])
     }
 
-    @Test("A second SIGTSTP ends the time at once")
+    @Test("A second SIGTSTP ends the grace time at once")
     func impatient() {
         let grace = makeGrace()
         grace.core.suspend()
@@ -85,7 +85,7 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("SIGCONT during the time keeps the process running, and a stale session cannot stop it")
+    @Test("SIGCONT during the grace time keeps the process running, and a stale session cannot stop it")
     func continued() throws {
         let grace = makeGrace()
         grace.core.resume()
@@ -102,7 +102,7 @@ import Testing
         #expect(sessions.all.map(\.remaining) == [.zero, .seconds(4)])
     }
 
-    @Test("An invalid grace forgets its session, and the process is not stopped")
+    @Test("A released grace forgets its session, and the process is not stopped")
     func invalidated() throws {
         do {
             let grace = makeGrace()

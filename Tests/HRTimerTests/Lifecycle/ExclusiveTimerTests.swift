@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("Started three times it is one timer, and one stop ends it")
+    @Test("Starting a timer three times starts one timer, and one stop ends it")
     func startTwice() {
         let timer = makeTimer()
         #expect(!timer.isRunning)
@@ -43,7 +43,7 @@ import Testing
         #expect(calls.count == 3)
     }
 
-    @Test("Started again after a stop it counts its interval anew")
+    @Test("A timer that is started again after a stop begins a new interval")
     func startAgain() {
         let timer = makeTimer()
         timer.start()
@@ -55,7 +55,7 @@ import Testing
         #expect(loop.limitInstant(forMode: .default) == start.advanced(by: .milliseconds(4600)))
     }
 
-    @Test("restart() puts the call off, however often it comes")
+    @Test("restart() postpones the call, however often it is used")
     func restart() {
         let timer = makeTimer(repeats: false)
         for _ in 0..<10 {
@@ -68,7 +68,7 @@ import Testing
         #expect(!timer.isRunning)
     }
 
-    @Test("Invalidated by its handler, or fired for good, it may be started again, also from that handler")
+    @Test("A timer that has fired, or that its handler invalidated, can be started again, also from that handler")
     func ends() {
         let once = makeTimer(repeats: false)
         once.start()
@@ -94,7 +94,7 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("It goes on while the user drags, and is stopped with its last reference")
+    @Test("A timer continues while the user drags, and stops with its last reference")
     func lives() {
         do {
             let timer = makeTimer()
@@ -108,7 +108,7 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("Of many threads that press start one starts it")
+    @Test("Only one of many threads that call start() at once starts the timer")
     func threads() async {
         let timer = makeTimer()
         let started = Recorder<Bool>()

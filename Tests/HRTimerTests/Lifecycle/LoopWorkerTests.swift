@@ -4,17 +4,17 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// A thread whose loop moves the frozen time itself, as fast as it can.
+/// A thread whose loop moves the manual time itself, as fast as it can.
 @Suite struct LoopWorkerTests {
     let time = ManualTime()
     let calls = Recorder<Int>()
 
-    /// `wait()` is not for asynchronous functions.
+    /// Waits in a synchronous function, because `wait()` is not for asynchronous ones.
     private func wait(for worker: LoopWorker) {
         worker.wait()
     }
 
-    @Test("It ends when its last timer is invalidated, and what the handlers captured is freed then")
+    @Test("A worker ends when its last timer is invalidated, and what the handlers captured is then freed")
     func lastTimer() throws {
         let start = time.now
         let canaries = Canaries()
@@ -40,7 +40,7 @@ import Testing
         #expect(worker.loop.liveTimers == 0)
     }
 
-    @Test("With nothing to do it ends at once; its loop is the thread's own, and a handler that waits for it does not")
+    @Test("A worker with nothing to do ends at once, and its loop is its thread's current one")
     func nothing() throws {
         wait(for: try LoopWorker(time: time.base) { _ in })
         let isCurrent = Recorder<Bool>()
@@ -52,13 +52,13 @@ import Testing
         #expect(isCurrent.all == [true, true])
     }
 
-    @Test("Cancelled it ends although timers are left, and these are invalid then")
+    @Test("A cancelled worker ends and invalidates the timers that are left; wait() in a handler returns at once")
     func cancel() throws {
         let timers = Recorder<LoopTimer>()
         let workers = Recorder<LoopWorker>()
         let worker = try LoopWorker(time: time.base) { [calls] loop in
             let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { _ in
-                // There is none before the first calls.
+                // The first calls may come before the worker is recorded.
                 guard let worker = workers.all.first else { return }
                 worker.wait()
                 calls.append(1)
@@ -74,7 +74,7 @@ import Testing
         worker.cancel()
     }
 
-    @Test("A handler that stops the loop does not end the work: it goes on until nothing is left")
+    @Test("A handler that stops the loop does not end the worker, which continues until nothing is left")
     func stop() throws {
         let worker = try LoopWorker(time: time.base) { [calls] loop in
             let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { timer in
@@ -89,7 +89,7 @@ import Testing
         #expect(worker.loop.liveTimers == 0)
     }
 
-    @Test("A loop that is kept alive keeps it until it is cancelled")
+    @Test("A loop that is kept alive keeps its worker running until the worker is cancelled")
     func keptAlive() throws {
         let worker = try LoopWorker(time: time.base) { [calls] loop in
             loop.isKeptAlive = true
@@ -105,7 +105,7 @@ import Testing
         #expect(calls.count == 1)
     }
 
-    @Test("Nobody needs to keep it: it works on without a reference")
+    @Test("A worker continues without any reference to it")
     func unreferenced() throws {
         let ended = DispatchSemaphore(value: 0)
         let worker = try LoopWorker(time: time.base) { [time] loop in

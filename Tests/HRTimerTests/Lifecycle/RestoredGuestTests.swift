@@ -4,15 +4,15 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// What timers do when their clock has jumped: a guest that is restored from a snapshot. On frozen time.
+/// What timers do when their clock has jumped, as in a guest that is restored from a snapshot. In manual time.
 @Suite struct RestoredGuestTests {
     private static let timers = 10_000
     let time = ManualTime()
 
-    /// The interval of each, so that they are spread.
+    /// Returns the interval of a timer. The intervals differ, so that the timers are spread.
     private static func interval(_ index: Int) -> Duration { .milliseconds(100 + index % 900) }
 
-    @Test("After a jump of an hour ten thousand repeating timers of a loop make one call each, and are on their grids")
+    @Test("After a jump of an hour, ten thousand repeating timers of a loop make one call each and keep their grids")
     func loop() {
         let loop = TimerLoop(time: time.base)
         let calls = Recorder<Int>()
@@ -26,13 +26,13 @@ import Testing
                 forMode: .default
             )
         }
-        // As long as it takes, no other timer is called: for them the clock jumps.
+        // No timer is called while this block runs, so that the clock jumps for all of them.
         loop.perform { [time] in time.advance(by: .seconds(3600)) }
         _ = loop.run(for: 0)
         #expect(calls.count == Self.timers)
         #expect(Set(calls.all).count == Self.timers)
         _ = loop.run(until: start.advanced(by: .seconds(3601)))
-        // In the second that follows each comes at its own ticks again.
+        // In the second that follows, each timer fires at its own ticks again.
         let expected = (0..<Self.timers).reduce(0) { sum, index in
             let every = Self.interval(index) / .milliseconds(1)
             return sum + Int(3_601_000 / every) - Int(3_600_000 / every)
@@ -40,7 +40,7 @@ import Testing
         #expect(calls.count == Self.timers + expected)
     }
 
-    @Test("The same on an engine")
+    @Test("After a jump of an hour, ten thousand repeating timers of an engine make one call each")
     func engine() throws {
         let engine = try TimerEngine(.init(time: time.base))
         let calls = Recorder<Int>()

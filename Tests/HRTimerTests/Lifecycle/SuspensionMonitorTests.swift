@@ -5,12 +5,12 @@ import Testing
 
 @testable import HRTimer
 
-/// Away on frozen time: the clocks are told what they show.
+/// Absences in manual time: the tests set what the clocks show.
 @Suite struct SuspensionMonitorTests {
     let time = ManualTime()
     let loop: TimerLoop
     let absences = Recorder<SuspensionMonitor.Absence>()
-    /// How long the system was suspended, and how far the monitor's look is ahead of its engine's clock.
+    /// How long the system was suspended, and how far the monitor's sample is ahead of its engine's clock.
     let clocks = Clocks()
     let looks = Recorder<Int>()
 
@@ -42,7 +42,7 @@ import Testing
         clocks.change { $0.suspended += duration }
     }
 
-    @Test("A heartbeat comes twice in a threshold, and nothing is told while all is well")
+    @Test("The heartbeat comes twice per threshold, and nothing is reported without an absence")
     func heartbeat() throws {
         let monitor = try monitor()
         time.advance(by: .seconds(1))
@@ -55,7 +55,7 @@ import Testing
         #expect(looks.count == 12)
     }
 
-    @Test("A stop is told by the first heartbeat after it, on the monitor's thread if there is no loop")
+    @Test("The first heartbeat after a stop reports it, on the monitor's thread if there is no loop")
     func stop() throws {
         let monitor = try monitor()
         time.advance(by: .milliseconds(100))
@@ -69,7 +69,7 @@ import Testing
         monitor.shutdown()
     }
 
-    @Test("With a loop it is told in a pass of that loop, which it neither holds nor keeps running")
+    @Test("With a loop, an absence is reported in a pass of it; the monitor neither retains it nor keeps it running")
     func inLoop() throws {
         weak var gone: TimerLoop?
         var loop: TimerLoop? = TimerLoop(time: time.base)
@@ -89,7 +89,7 @@ import Testing
         monitor.shutdown()
     }
 
-    @Test("Without a heartbeat nothing wakes, and check() tells a suspended system")
+    @Test("Without a heartbeat nothing wakes, and check() reports a suspension of the system")
     func check() throws {
         let monitor = try monitor(noticesStops: false)
         time.advance(by: .zero)
@@ -104,7 +104,7 @@ import Testing
         monitor.shutdown()
     }
 
-    @Test("The monitor ends with its last reference, and its handler is freed")
+    @Test("A monitor ends with its last reference, and its handler is freed")
     func freed() throws {
         let canaries = Canaries()
         do {
@@ -115,7 +115,8 @@ import Testing
         #expect(canaries.count == 0)
     }
 
-    /// Calls of a timer every 100 ms, in ms, with the missed ticks of each: suspended for 1 s after 50 ms.
+    /// Returns the calls of a timer every 100 ms: the time of each in ms and its missed ticks. The system is suspended for
+    /// 1020 ms after 50 ms.
     private func callsAfterSuspension(_ policy: MissedTickPolicy, makesUp: Bool = true) throws -> [[Int]] {
         let start = time.now
         let calls = Recorder<[Int]>()
@@ -139,8 +140,8 @@ import Testing
 
     @Test("A timer that makes up for suspended time does so once, by its own policy, and keeps its grid")
     func makesUp() throws {
-        // At 50 ms the clock that counts suspension reads 1070: deadlines 100 ... 1000 have passed, the next are 30 ms
-        // away.
+        // At 50 ms the clock that counts suspension reads 1070 ms: the deadlines 100 ... 1000 have passed, and the next one is
+        // 30 ms away.
         #expect(try callsAfterSuspension(.merge) == [[50, 9], [80, 0], [180, 0]])
         #expect(try callsAfterSuspension(.skip) == [[80, 10], [180, 0]])
         #expect(try callsAfterSuspension(.delay) == [[50, 0], [150, 0], [250, 0]])
@@ -148,7 +149,7 @@ import Testing
         #expect(burst == [[Int]](repeating: [50, 0], count: 10) + [[80, 0], [180, 0]])
     }
 
-    @Test("A timer that several threads name at once makes up once")
+    @Test("A timer that several threads pass to makeUp(_:) at once makes up only once")
     func namedByManyThreads() async throws {
         let monitor = try monitor()
         let start = time.now
@@ -164,7 +165,7 @@ import Testing
         monitor.shutdown()
     }
 
-    @Test("A timer that was not named counts on the clock that stood still; a paused one stays paused")
+    @Test("A timer not passed to makeUp(_:) counts on the clock that stood still; a paused one stays paused")
     func doesNotMakeUp() throws {
         #expect(try callsAfterSuspension(.merge, makesUp: false) == [[100, 0], [200, 0]])
         let monitor = try monitor()
@@ -182,7 +183,7 @@ import Testing
     }
 }
 
-/// What the clocks show besides the frozen time.
+/// The readings of the clocks that the manual time does not have.
 final class Clocks: Sendable {
     private let shown = Locked((suspended: Duration.zero, late: Duration.zero))
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HRTimer
 
-/// What passes a debounce and a throttle: the pictures of `BurstEdges`, and cases that others publish.
+/// What a debounce and a throttle let pass: the pictures of `BurstEdges`, and cases that other libraries publish.
 @Suite struct BurstGateTests {
     private func gate(
         _ rule: BurstGate<Character>.Rule,
@@ -16,7 +16,7 @@ import Testing
         #expect(Diagram(picture).through(rule, edges, period: period) == Diagram(wanted))
     }
 
-    @Test("Debounce and throttle let pass what the pictures of their edges show")
+    @Test("A debounce and a throttle pass what the pictures of their edges show")
     func pictures() {
         gate(.debounce, .leading, 3, "abcd----e---|", "a-------e---|")
         gate(.debounce, .trailing, 3, "abcd----e---|", "------d----e|")
@@ -26,10 +26,10 @@ import Testing
         gate(.throttle, .both, 3, "abcd----e---|", "a--d----e---|")
     }
 
-    // swift-async-algorithms, TestDebounce: own code, their cases. The period is three steps.
+    // The cases of TestDebounce in swift-async-algorithms, in code of our own. The period is three steps.
 
     @Test(
-        "debounce: the published cases of swift-async-algorithms, by a sequence on the monotonic clock",
+        "A debounce on the monotonic clock yields the published cases of swift-async-algorithms",
         arguments: [
             ("abcd----e---f-g----|", "------d----e-----g-|"),
             ("abcd----e---f-g-|", "------d----e----[g|]"),
@@ -50,11 +50,11 @@ import Testing
         }
     }
 
-    // TestThrottle, those that keep the latest element. What they show before the last one is our leading edge: an element
-    // that comes at the very end of a period begins the next.
+    // The cases of TestThrottle that keep the latest element. Up to the last element they show our leading edge: an element that
+    // comes at the very end of a period begins the next one.
 
     @Test(
-        "throttle: the published cases of swift-async-algorithms, by a sequence on the monotonic clock",
+        "A throttle on the monotonic clock yields the published cases of swift-async-algorithms",
         arguments: [
             (0, "abcdefghijk|", "abcdefghijk|"),
             (1, "abcdefghijk|", "abcdefghijk|"),
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(
-        "throttle: the last element comes at the end of its period, as swift-async-algorithms publishes it",
+        "A throttle passes the last element at the end of its period, as swift-async-algorithms publishes it",
         arguments: [
             ("abcdefghijk|", "a--d--g--j--[k|]"),
             ("abcdefghijkl|", "a--d--g--j--[l|]"),
@@ -89,12 +89,12 @@ import Testing
         gate(.throttle, .both, 3, picture, wanted)
     }
 
-    /// Of rxmarbles.com: an element's instant, and its sign.
+    /// Returns a diagram from rxmarbles.com: the instant and the sign of each element.
     private func marbles(_ marbles: (Int, Character)...) -> Diagram {
         Diagram(marbles.map { Diagram.Event(step: $0.0, sign: $0.1) })
     }
 
-    @Test("debounceTime(10) and throttleTime(25) as RxMarbles draws them")
+    @Test("debounceTime(10) and throttleTime(25) pass what RxMarbles draws")
     func rxMarbles() async throws {
         let numbers = marbles((0, "1"), (26, "2"), (34, "3"), (40, "4"), (45, "5"), (79, "6"), (100, "|"))
         let letters = marbles(

@@ -3,8 +3,8 @@ import TestSupport
 
 @testable import HRTimer
 
-/// What comes in a row of steps, a character each: a letter is an element, `|` the end, `^` an error, `[ab]` all of that in one
-/// step, as in `abcd----e---f-g-|`.
+/// Events in a row of steps, with one character per step: a letter is an element, `|` the end, `^` an error, `-` nothing, and
+/// `[ab]` several events in one step, as in `abcd----e---f-g-|`.
 struct Diagram: Sendable, Equatable {
     struct Event: Sendable, Equatable {
         var step: Int
@@ -34,7 +34,7 @@ struct Diagram: Sendable, Equatable {
         self.events = events
     }
 
-    /// What a gate makes of it; in one step elements come before the end of a period.
+    /// Returns what a gate passes of the diagram. In one step, elements come before the end of a period.
     func through(_ rule: BurstGate<Character>.Rule, _ edges: BurstEdges, period: Int) -> Diagram {
         var gate = BurstGate<Character>(rule, edges, period_ns: Int64(period))
         var passed: [Event] = []
@@ -66,7 +66,7 @@ struct Diagram: Sendable, Equatable {
         return Diagram(passed)
     }
 
-    /// As a sequence on the clock of a virtual time, a second for a step, from now on.
+    /// Returns the diagram as a sequence on the clock of a virtual time, with one second per step, from now on.
     func sequence() -> AsyncThrowingStream<Character, any Error> {
         let start = MonotonicInstant.now
         return AsyncThrowingStream { continuation in
@@ -84,7 +84,7 @@ struct Diagram: Sendable, Equatable {
         }
     }
 
-    /// What a sequence of that clock gives, and when.
+    /// Returns what a sequence made of the diagram yields on that clock, and when.
     static func recorded(
         _ make: (Diagram) -> PacedSequence<AsyncThrowingStream<Character, any Error>>,
         of diagram: Diagram

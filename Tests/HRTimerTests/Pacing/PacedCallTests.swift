@@ -6,7 +6,7 @@ import Testing
 @testable import HRTimer
 @testable import HRTimerCore
 
-/// `Debouncer` and `Throttle` on frozen time.
+/// `Debouncer` and `Throttle` in manual time.
 @Suite struct PacedCallTests {
     struct Call: Sendable, Equatable {
         var element: Int
@@ -42,7 +42,7 @@ import Testing
         Throttle(for: period, edges: edges, engine: engine) { [self] element in record(element) }
     }
 
-    /// Sends an element a second.
+    /// Sends one element per second.
     private func send(_ elements: Range<Int>, _ send: (Int) -> Bool) {
         for element in elements {
             #expect(send(element))
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("A debouncer calls once nothing was sent for its period, with the last element, and waits for nothing then")
+    @Test("A debouncer calls with the last element once nothing was sent for its period, and then has no deadline")
     func debounce() {
         let debouncer = debouncer()
         send(0..<4, debouncer.send)
@@ -65,7 +65,7 @@ import Testing
         #expect(calls.all.last?.element == 7)
     }
 
-    @Test("Its edges are those of the sequences", arguments: BurstEdges.allCases)
+    @Test("Debouncers and throttles have the same edges as the sequences", arguments: BurstEdges.allCases)
     func edges(_ edges: BurstEdges) {
         let debouncer = debouncer(.seconds(3), edges)
         let throttle = throttle(.seconds(3), edges)
@@ -90,10 +90,10 @@ import Testing
         }
     }
 
-    @Test("A throttle calls at once, and then once a period with the latest; the last element is never lost")
+    @Test("A throttle calls at once, then once per period with the latest element, and never loses the last one")
     func throttling() {
         let throttle = throttle()
-        // An engine's timer sends before the period ends, in the same instant: it was armed before.
+        // An engine's timer sends before the period ends in the same instant, because it was armed earlier.
         for element in 0..<11 {
             engine.schedule(at: start + .seconds(element)) { _ in throttle.send(element) }
         }
@@ -105,7 +105,7 @@ import Testing
         #expect(calls.all.last == Call(20, 60))
     }
 
-    @Test("Flushed, what waits is called at once and once; discarded, it is not, and the next one is the first")
+    @Test("flush() calls once, at once, with the waiting element; after discard() the next element is a first one")
     func flush() {
         let debouncer = debouncer()
         debouncer.flush()
@@ -133,7 +133,7 @@ import Testing
         #expect(calls.all.suffix(2) == [Call(6, 20), Call(7, 23)])
     }
 
-    @Test("Cancelled or dropped it calls no more, takes nothing, and frees its handler")
+    @Test("A cancelled or released debouncer makes no more calls, accepts no element, and frees its handler")
     func cancel() {
         var debouncer: Debouncer<Int>? = debouncer()
         debouncer?.send(1)
@@ -196,7 +196,7 @@ import Testing
         #expect(calls.count == 0 && engine.liveTimers == 0)
     }
 
-    @Test("In the handler one may send, flush and cancel: the call is not inside it, and none comes after a cancel")
+    @Test("The handler may send and cancel: its calls are not nested, and none comes after a cancel")
     func inHandler() {
         let made = Recorder<Throttle<Int>>()
         let throttle = Throttle<Int>(for: .seconds(1), engine: engine) { [self] element in
@@ -212,7 +212,7 @@ import Testing
         made.removeAll()
     }
 
-    @Test("What an element does when it is freed may send another one: no lock is held")
+    @Test("An element may send another one when it is freed, because no lock is held then")
     func freed() {
         final class Message: Sendable {
             let last: Bool
@@ -235,7 +235,7 @@ import Testing
         debouncer.cancel()
     }
 
-    @Test("On a queue the handler runs there, one call at a time on a concurrent one too")
+    @Test("On a queue the handler runs there, one call at a time even if the queue is concurrent")
     func queue() {
         let queue = DispatchQueue(label: "paced-calls", attributes: .concurrent)
         let running = Recorder<Int>()
@@ -260,7 +260,7 @@ import Testing
         queue.sync(flags: .barrier) {}
     }
 
-    @Test("In a loop the handler runs in its passes, in the common modes")
+    @Test("In a loop the handler runs in the loop's passes, in the common modes")
     func loop() {
         let loop = TimerLoop(time: time.base)
         loop.isKeptAlive = true
@@ -275,7 +275,7 @@ import Testing
         #expect(calls.all == [Call(1, 5)])
     }
 
-    @Test("Sent to a thousand times within its period a debouncer wakes its engine once a period")
+    @Test("A debouncer that is sent a thousand elements in ten periods wakes its engine once per period")
     func wakes() throws {
         var configuration = TimerEngine.Configuration(time: time.base)
         configuration.defersMoves = true

@@ -5,11 +5,11 @@ import Testing
 @testable import HRTimer
 @testable import HRTimerCore
 
-/// The sequences around the gate, in virtual time.
+/// The sequences that use a `BurstGate`, in virtual time.
 @Suite struct PacedSequenceTests {
     private func source(_ picture: String) -> AsyncThrowingStream<Character, any Error> { Diagram(picture).sequence() }
 
-    @Test("The last element of a throttle is told when its period is over, though nothing follows for an hour")
+    @Test("A throttle yields its last element when the period ends, though nothing follows for an hour")
     func last() async throws {
         try await withManualTime { time in
             let (stream, continuation) = AsyncStream<Int>.makeStream()
@@ -20,7 +20,7 @@ import Testing
             #expect(await iterator.next() == 1)
             #expect(await iterator.next() == 2)
             #expect(start.duration(to: time.now) == .seconds(10))
-            // What comes after a quiet period passes at once.
+            // An element after a quiet period passes at once.
             await time.advance(by: .seconds(3600))
             continuation.yield(3)
             #expect(await iterator.next() == 3)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("A consumer's pause loses nothing: what passed meanwhile comes at once, in order", arguments: [true, false])
+    @Test("A consumer that pauses loses nothing: elements that passed come at once, in order", arguments: [true, false])
     func pause(isDebounce: Bool) async throws {
         try await withManualTime { time in
             let elements = source("ab---cd---ef---gh---|")
@@ -48,14 +48,14 @@ import Testing
         }
     }
 
-    @Test("An error comes after what has passed, once, and then there is nothing")
+    @Test("An error comes once, after the elements that passed, and then the sequence ends")
     func errors() async throws {
         try await withManualTime { time in
             var iterator = source("ab---cd^").throttle(for: .seconds(4), on: .monotonic).makeAsyncIterator()
             await time.advance(by: .seconds(1))
             let first = try await iterator.next()
             await time.advance(by: .seconds(100))
-            // The last one still waited for the end of its period.
+            // The last element still waited for the end of its period when the error came.
             let second = try await iterator.next()
             #expect(first == "a" && second == "b")
             await #expect(throws: Diagram.Failure.self) { try await iterator.next() }
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("Cancelling the consumer ends it at once, and the iteration over the base; nothing is left")
+    @Test("Cancelling the consumer ends it and the iteration over the base at once, and leaves nothing pending")
     func cancelled() async throws {
         try await withManualTime { time in
             let ended = Recorder<Bool>()
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("Leaving the loop ends the iteration over the base; a sequence that nobody iterates over takes nothing")
+    @Test("Leaving the loop ends the iteration over the base; a sequence that nobody iterates takes no elements")
     func dropped() async throws {
         try await withManualTime { time in
             let ended = Recorder<Bool>()
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("When the engine is shut down it ends")
+    @Test("A sequence ends when its engine is shut down")
     func engineEnds() async throws {
         try await withManualTime { time in
             let engine = try TimerEngine()
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("On the wall clock a step that passes the end of the period ends it")
+    @Test("On the wall clock, a step past the end of the period ends it")
     func wall() async throws {
         try await withManualTime { time in
             let (stream, continuation) = AsyncStream<Int>.makeStream()
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("However many elements come, a debounce has one timer, and its engine wakes once a period")
+    @Test("A debounce has one timer however many elements come, and its engine wakes once per period")
     func wakes() async throws {
         let time = ManualTime()
         var configuration = TimerEngine.Configuration(time: time.base)
@@ -165,7 +165,7 @@ import Testing
         }
         for element in 1...1000 {
             continuation.yield(element)
-            // The element is in the gate when the next one is asked for.
+            // An element is in the gate when the base is asked for the next one.
             while taken.count < element || engine.liveTimers == 0 { await Task.yield() }
             time.advance(by: .milliseconds(10))
         }
@@ -178,7 +178,7 @@ import Testing
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("In a loop, which lets go of each timer that has fired, the last element comes all the same")
+    @Test("In a loop, which releases each timer that has fired, the last element still comes")
     func loop() async {
         let time = ManualTime()
         let loop = TimerLoop(time: time.base)
@@ -196,7 +196,7 @@ import Testing
 
     private static func run(_ loop: TimerLoop, for seconds: Double) { loop.run(for: seconds) }
 
-    /// What passes, counted element by element: times in ms, of which the period is no multiple.
+    /// Returns what passes and when, computed element by element. Times are in ms; no multiple of the period is one of them.
     private func model(_ isDebounce: Bool, _ edges: BurstEdges, _ times: [Int], _ period: Int, end: Int) -> [Int: Int] {
         var passed: [Int: Int] = [:]
         if isDebounce {
@@ -225,7 +225,7 @@ import Testing
         return passed
     }
 
-    @Test("Random elements and random pauses of the consumer: what passes, and when, is what a count by hand says")
+    @Test("With random elements and random pauses of the consumer, a model predicts what passes and when")
     func random() async throws {
         var random = SeededRandom.fromEnvironment()
         for _ in 0..<60 {

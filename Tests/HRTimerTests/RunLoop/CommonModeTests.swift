@@ -3,8 +3,8 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// `.common` is a set of modes, as `CFRunLoopAddTimer`, `CFRunLoopRemoveTimer` and `CFRunLoopAddCommonMode` have it; triggers,
-/// observers and blocks alike. On frozen time.
+/// `.common` is a set of modes, as it is for `CFRunLoopAddTimer`, `CFRunLoopRemoveTimer` and `CFRunLoopAddCommonMode`. Triggers,
+/// observers and blocks behave like timers. In manual time.
 @Suite struct CommonModeTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -14,7 +14,7 @@ import Testing
         loop.addCommonMode(.eventTracking)
     }
 
-    /// In which of the modes the three are; the same for all.
+    /// A timer, a trigger and an observer, which must always be in the same modes.
     private struct Three {
         let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { _ in }
         let trigger = LoopTrigger { _ in }
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("Added for .common, removed from one mode: gone from that mode alone (CFRunLoopRemoveTimer)")
+    @Test("An item added for .common and removed from one mode leaves only that mode (CFRunLoopRemoveTimer)")
     func removedFromOne() {
         let three = Three()
         three.add(loop, .common)
@@ -51,7 +51,7 @@ import Testing
         #expect(loop.run(mode: .eventTracking, before: time.now))
     }
 
-    @Test("Added for .common and for a common mode, removed from .common: gone from all of them (CFRunLoopRemoveTimer)")
+    @Test("Removing an item from .common removes it from all common modes, even added ones (CFRunLoopRemoveTimer)")
     func removedFromCommon() {
         let three = Three()
         three.add(loop, .default)
@@ -61,7 +61,7 @@ import Testing
         #expect(three.modes(loop) == [.modal])
     }
 
-    @Test("Not added for .common, it is not removed by that (CFRunLoopRemoveTimer looks among the common items)")
+    @Test("An item not added for .common is not removed from it (CFRunLoopRemoveTimer looks among the common items)")
     func notCommon() {
         let three = Three()
         three.add(loop, .default)
@@ -69,7 +69,7 @@ import Testing
         #expect(three.modes(loop) == [.default])
     }
 
-    @Test("A mode made common later gets the common items (CFRunLoopAddCommonMode), also those in no mode any more")
+    @Test("A mode that becomes common gets the common items, even those in no mode any more (CFRunLoopAddCommonMode)")
     func madeCommonLater() {
         let three = Three()
         three.add(loop, .common)
@@ -87,7 +87,7 @@ import Testing
         #expect(!loop.run(mode: .modal, before: time.now))
     }
 
-    @Test("Counts stay right over all changes: what is gone keeps no mode running", arguments: [false, true])
+    @Test("Counts stay right through all changes: removed items keep no mode running", arguments: [false, true])
     func counts(isInvalidated: Bool) {
         let three = Three()
         three.add(loop, .default)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("A block for .common runs in a mode that became common before its turn")
+    @Test("A block for .common runs in a mode that became common before the block's turn")
     func blocks() {
         let log = Recorder<String>()
         loop.perform(inModes: [.common]) { log.append("block") }
@@ -120,7 +120,7 @@ import Testing
         #expect(log.all == ["block"])
     }
 
-    @Test("A common timer that is due comes in a mode made common by an earlier handler of a nested run")
+    @Test("A common timer that is due fires in a nested run, in a mode that an earlier handler made common")
     func madeCommonInPass() {
         let log = Recorder<String>()
         let common = LoopTimer(fireAt: time.now, interval: .zero, repeats: false) { _ in log.append("common") }
@@ -136,7 +136,7 @@ import Testing
         #expect(log.all == ["first", "common", "nested run ends"])
     }
 
-    @Test("More than 64 modes: a timer in each, and in the common ones among them")
+    @Test("A loop has more than 64 modes, with a timer in each, and some of them are common")
     func manyModes() {
         let modes = (0..<130).map { TimerLoop.Mode("mode \($0)") }
         let counts = Recorder<Int>()

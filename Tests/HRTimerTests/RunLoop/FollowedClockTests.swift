@@ -3,7 +3,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Timers of a loop that follow the wall clock or boot time. On frozen time.
+/// Timers of a loop that follow the wall clock or boot time. In manual time.
 @Suite struct FollowedClockTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -31,7 +31,7 @@ import Testing
         return timer
     }
 
-    @Test("A timer of the wall clock fires when that comes to its instant, and on its grid")
+    @Test("A timer on the wall clock fires when the clock reaches its instant, and then on its grid")
     func wall() {
         let timer = add(time.wallNow + .seconds(5), every: 2)
         #expect(timer.fireInstant == start + .seconds(5))
@@ -43,7 +43,7 @@ import Testing
         #expect("\(timer)" == "LoopTimer(every 2 s, due in 1 s, by wall, in common)")
     }
 
-    @Test("A step of the wall clock moves the call with it, forward and back")
+    @Test("A step of the wall clock, forward or back, moves the call with it")
     func steps() {
         let timer = add(time.wallNow + .seconds(10), every: 10)
         loop.run(for: 4)
@@ -54,14 +54,14 @@ import Testing
         time.setWall(to: time.wallNow - .seconds(5))
         loop.run(until: start + .seconds(30))
         #expect(log.all == [7, 22])
-        // What a step passes is one call, and its ticks are told.
+        // The ticks that a step passes make one call, which reports them.
         time.setWall(to: time.wallNow + .seconds(35))
         loop.run(until: start + .seconds(30))
         #expect(log.all == [7, 22, 30])
         #expect(timer.missedTicks == 3)
     }
 
-    @Test("A timer of the boot-time clock counts the time that the system was suspended")
+    @Test("A timer on the boot-time clock counts the time for which the system was suspended")
     func boot() {
         let timer = add(time.bootTimeNow + .seconds(60))
         loop.run(for: 10)
@@ -73,7 +73,7 @@ import Testing
         #expect(!timer.isValid)
     }
 
-    @Test("A past instant counts as now, also for the grid; one that never comes never fires")
+    @Test("A past instant counts as now, also for the grid, and a timer for the distant future never fires")
     func past() {
         let past = add(time.wallNow - .seconds(3600), every: 5)
         let never = add(WallInstant.distantFuture, every: 5)
@@ -85,7 +85,7 @@ import Testing
         #expect(log.count == 2)
     }
 
-    @Test("It can be moved to an instant of the loop's own clock, paused and resumed, and follows its clock from there")
+    @Test("A timer that is moved on the loop's clock, or paused and resumed, follows its own clock from there")
     func moved() {
         let timer = add(time.wallNow + .seconds(5), every: 10)
         timer.fireInstant = .distantFuture
@@ -100,7 +100,7 @@ import Testing
         #expect(log.all == [22, 32, 38])
     }
 
-    @Test("Its handler may move it, invalidate it, and let time pass")
+    @Test("The timer's handler may move it, invalidate it, and let time pass")
     func inHandler() {
         let timer = add(time.wallNow + .seconds(1), every: 2) { [time, log] timer in
             #expect(timer.fireInstant == time.now)
@@ -113,7 +113,7 @@ import Testing
         #expect(!timer.isValid)
     }
 
-    @Test("Taken out of a loop it can be put into another; what it captured is freed when it is invalid")
+    @Test("A timer removed from a loop can be added to another; once it is invalid, what it captured is freed")
     func another() {
         let canaries = Canaries()
         func capturing() -> LoopTimer {

@@ -5,7 +5,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// What is in a loop and does not keep it running. On frozen time.
+/// Timers, sources and links that do not keep their loop running. In manual time.
 @Suite struct KeepsLoopRunningTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -28,7 +28,7 @@ import Testing
         loop.add(LoopTimer(timeInterval: delay, repeats: false) { [log] _ in log.append("work") }, forMode: .default)
     }
 
-    @Test("A timer that does not keep the loop running fires while others do, and the run ends with the last of those")
+    @Test("A timer that does not keep the loop running fires while others do, and the run ends with the last of them")
     func accompanies() {
         let timer = quiet()
         work(after: .milliseconds(3500))
@@ -38,7 +38,7 @@ import Testing
         #expect(timer.isValid && !timer.keepsLoopRunning)
     }
 
-    @Test("With nothing else a run is finished at once, and the timer is there for the next one")
+    @Test("With no other timer a run is finished at once, and the timer is there for the next run")
     func alone() {
         let timer = quiet()
         #expect(loop.run(for: 100) == .finished)
@@ -49,7 +49,7 @@ import Testing
         timer.invalidate()
     }
 
-    @Test("Set in the handler it ends the run after that pass; set back, the loop runs for it")
+    @Test("A handler that clears keepsLoopRunning ends the run after that pass; once it is set, the loop runs again")
     func inHandler() {
         let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { [log] timer in
             log.append("call")
@@ -63,7 +63,7 @@ import Testing
         #expect(log.count == 5)
     }
 
-    @Test("Modes, the common ones too, and being removed and invalidated, leave the count right")
+    @Test("Modes, common modes, removal and invalidation leave the count of timers that keep the loop running right")
     func modes() {
         let timer = quiet()
         loop.addCommonMode(.init("late"))
@@ -85,7 +85,7 @@ import Testing
         #expect(loop.run(for: 5) == .finished)
     }
 
-    @Test("A timer's place that was used by one that did not keep the loop running keeps it for the next")
+    @Test("A timer that reuses the slot of one that did not keep the loop running does keep it running")
     func slotsAreForgotten() {
         for _ in 0..<100 {
             quiet().invalidate()
@@ -126,7 +126,7 @@ import Testing
         #expect(loop.run(for: 5) == .finished)
     }
 
-    @Test("A link that does not keep the loop running draws while others run")
+    @Test("A display link that does not keep the loop running draws while others keep it running")
     func link() {
         let link = DisplayLink(framesPerSecond: 10) { [log] _ in log.append("frame") }
         link.keepsLoopRunning = false
@@ -141,7 +141,7 @@ import Testing
         #expect(!link.keepsLoopRunning || loop.run(for: 1) == .finished)
     }
 
-    @Test("A run that sleeps ends at once when another thread takes its last reason away", .timeLimit(.minutes(2)))
+    @Test("A sleeping run ends at once when another thread takes its last reason away", .timeLimit(.minutes(2)))
     func wakes() async {
         let timer = LoopTimer(timeInterval: .seconds(1000), repeats: true) { _ in }
         let results = Recorder<TimerLoop.RunResult>()
@@ -153,7 +153,7 @@ import Testing
             results.append(loop.run(for: 1000))
         }
         while begun.count == 0 { try? await Task.sleep(for: .milliseconds(1)) }
-        // Asleep or about to be: both must end.
+        // The run is asleep or about to sleep. It must end in both cases.
         try? await Task.sleep(for: .milliseconds(20))
         timer.keepsLoopRunning = false
         await ran

@@ -4,7 +4,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Foundation's `Date` at the face. The wall clock is the virtual one, but for timers that are in no loop yet.
+/// Foundation's `Date` in the API. The wall clock is the virtual one, except for timers that are in no loop yet.
 @Suite struct LoopDateTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -14,7 +14,7 @@ import Testing
         loop = TimerLoop(time: time.base)
     }
 
-    /// What the virtual wall clock reads, so many seconds from now.
+    /// Returns what the virtual wall clock will read in that many seconds.
     private func wall(_ seconds: Double = 0) -> Date {
         let now_ns = time.wallNow.nanoseconds
         let (whole, rest_ns) = now_ns.quotientAndRemainder(dividingBy: 1_000_000_000)
@@ -25,7 +25,7 @@ import Testing
         LoopTimer(fireAt: date, interval: interval, repeats: repeats) { [log] _ in log.append("tick") }
     }
 
-    @Test("A date that was given reads back to the bit, before and after the timer is added")
+    @Test("A given date reads back to the bit, before and after the timer is added")
     func readsBack() {
         let date = Date(timeIntervalSinceNow: 1234.567)
         let timer = timer(date)
@@ -38,7 +38,7 @@ import Testing
         #expect(other.fireDate == date)
     }
 
-    @Test("distantFuture never fires and reads back as it is (CF: 2129), and a nearer date resumes the timer")
+    @Test("distantFuture never fires and reads back unchanged (CF: 2129), and a nearer date resumes the timer")
     func distantFuture() {
         let timer = timer(.distantFuture)
         loop.add(timer, forMode: .default)
@@ -52,7 +52,7 @@ import Testing
         #expect(time.now < due)
     }
 
-    @Test("A past date, distantPast too, fires once in the first pass; a repeating timer's grid begins then")
+    @Test("A past date, even distantPast, fires once in the first pass, and a repeating timer's grid begins then")
     func past() {
         for date in [-3600.0, nil] {
             let other = LoopDateTests()
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("NaN makes an invalid timer, as date and as interval, and sets nothing")
+    @Test("A NaN date or interval makes an invalid timer, and setting a NaN date changes nothing")
     func nan() {
         let nan = Date(timeIntervalSinceReferenceDate: .nan)
         #expect(!timer(nan).isValid)
@@ -78,7 +78,7 @@ import Testing
         #expect(timer.fireDate == .distantFuture)
     }
 
-    @Test("On an invalid timer setting a date does nothing: it goes on telling what it fired for")
+    @Test("Setting a date on an invalid timer does nothing: the timer still reports the date that it fired for")
     func setOnInvalid() {
         let timer = timer(wall(5))
         loop.add(timer, forMode: .default)
@@ -88,7 +88,7 @@ import Testing
         #expect(timer.fireDate == wall())
     }
 
-    @Test("Infinite dates are the ends of time")
+    @Test("Infinite dates count as the ends of time")
     func infinite() {
         let never = timer(Date(timeIntervalSinceReferenceDate: .infinity))
         let now = timer(Date(timeIntervalSinceReferenceDate: -.infinity))
@@ -99,7 +99,7 @@ import Testing
         #expect(never.isValid && !now.isValid)
     }
 
-    @Test("Limits as dates: a past one makes one pass, distantFuture and a nearer one wait as instants do")
+    @Test("A past limit date makes one pass; distantFuture and nearer dates are limits as instants are")
     func limits() {
         loop.add(
             LoopTimer(timeInterval: .seconds(1), repeats: false) { [log] _ in log.append("tick") },
@@ -114,7 +114,7 @@ import Testing
         #expect(!loop.run(mode: .default, before: Date.distantFuture))
     }
 
-    @Test("Moved to the distant future, a timer tells that, and not a date beyond it that was given before")
+    @Test("A timer moved to the distant future reports that date, not one beyond it that was given before")
     func dateBeyondTime() {
         let timer = LoopTimer(timeInterval: .seconds(1), repeats: false) { _ in }
         let beyond = Date(timeIntervalSinceReferenceDate: 1e30)
@@ -128,7 +128,7 @@ import Testing
     func stable() {
         let real = TimerLoop()
         let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { _ in }
-        // Two clocks are read one after the other: seldom enough does that take longer.
+        // Two clocks are read one after the other. Only rarely is there a delay in between, hence so many readings.
         let dates = (0..<50_000).map { _ in timer.fireDate }
         #expect(Set(dates).count == 1)
         real.add(timer, forMode: .default)
@@ -143,7 +143,7 @@ import Testing
         timer.invalidate()
     }
 
-    @Test("On a virtual time dates are on its wall clock: given, told, and as limits")
+    @Test("In virtual time, dates that are given, reported or used as limits are on its wall clock")
     func virtualWall() {
         let timer = timer(wall(2), interval: 1, repeats: true)
         loop.add(timer, forMode: .default)
@@ -154,14 +154,14 @@ import Testing
         #expect(loop.limitDate(forMode: .default) == wall(1))
         timer.fireInstant = time.now.advanced(by: .seconds(7))
         #expect(timer.fireDate == wall(7))
-        // The timer stays where it is, and the clock says something else now.
+        // The timer keeps its instant, and the wall clock shows another date for it now.
         time.setWall(to: WallInstant(nanoseconds: time.wallNow.nanoseconds + 3_600_000_000_000))
         #expect(timer.fireDate == wall(7))
         #expect(timer.fireInstant == time.now.advanced(by: .seconds(7)))
     }
 
     @Test(
-        "The first interval counts from the making by the time that was named, and from the adding on another",
+        "The first interval counts from creation if the time was named, and otherwise from adding to the loop",
         arguments: [true, false]
     )
     func grid(isNamed: Bool) {

@@ -1,23 +1,23 @@
 import HRTimer
 
-/// What a loop's timers do, from the rules of `NSTimer` and `CFRunLoop` alone: lists that are sorted and searched anew for
-/// every question.
+/// A model of a loop's timers that follows only the rules of `NSTimer` and `CFRunLoop`: lists that are sorted and searched anew
+/// for every question.
 final class LoopModel {
     struct Timer {
         var deadline: Int64
         let interval: Int64
         let policy: MissedTickPolicy
-        /// The order of armings; nil while there is none, as in its handler.
+        /// The order of arming; nil while the timer is not armed, as in its handler.
         var arming: Int?
         var modes: Set<String> = []
         var isFiring = false
         var isMoved = false
-        /// The last point of the grid that was called or counted.
+        /// The last point of the grid that was called or counted as missed.
         var told: Int64 = 0
-        /// The next deadline if the handler that runs returns before that.
+        /// The next deadline if the handler that is running returns before it.
         var following: Int64 = 0
         var wasAdded = false
-        /// Whether the deadline had passed when it was given.
+        /// Whether the deadline had already passed when it was given.
         var wasPast = true
     }
 
@@ -31,7 +31,7 @@ final class LoopModel {
     private struct Run {
         let mode: String
         let limit: Int64
-        /// The time and the last arming when its pass began; nil before the first.
+        /// The time and the last arming when the run's current pass began; nil before the first pass.
         var pass: (now: Int64, arming: Int)?
     }
 
@@ -50,13 +50,13 @@ final class LoopModel {
         timers[name]?.arming = armings
     }
 
-    // Modes: adding for .common adds to each common mode, now and later; removing from it takes out of all of them.
+    // Modes. Adding for .common adds to each common mode, now and later. Removing from .common removes from all of them.
 
     func add(_ name: Int, _ mode: String) {
         guard let timer = timers[name] else { return }
         timers[name]?.modes.formUnion(mode == "common" ? commonModes.union(["common"]) : [mode])
         guard timer.modes.isEmpty else { return }
-        // What had passed when it was given counts as now; later its deadline waits, wherever it is.
+        // A deadline that had passed when it was given counts as now. One that passes later stays where it is.
         if !timer.wasAdded, timer.wasPast { timers[name]!.deadline = max(timer.deadline, now) }
         if !timer.wasAdded { timers[name]!.told = timers[name]!.deadline - timer.interval }
         timers[name]!.wasAdded = true
@@ -76,7 +76,7 @@ final class LoopModel {
 
     func move(_ name: Int, to deadline: Int64) {
         guard let timer = timers[name] else { return }
-        // Out of a loop an instant is what it is until the timer is added.
+        // Outside of a loop an instant stays as it is until the timer is added.
         timers[name]!.deadline = timer.modes.isEmpty ? deadline : max(deadline, now)
         timers[name]!.told = timers[name]!.deadline - timer.interval
         timers[name]!.isMoved = timer.isFiring
@@ -93,14 +93,14 @@ final class LoopModel {
 
     private func hasTimers(_ mode: String) -> Bool { timers.values.contains { $0.modes.contains(mode) } }
 
-    /// False if there is nothing to run.
+    /// Begins a run. Returns false if there is nothing to run.
     func begin(_ mode: String, limit: Int64) -> Bool {
         guard hasTimers(mode) else { return false }
         runs.append(Run(mode: mode, limit: limit))
         return true
     }
 
-    /// The next call of the innermost run, or nil when that has ended.
+    /// Returns the next call of the innermost run, or nil when that run has ended.
     func next() -> Call? {
         while let run = runs.last {
             if let pass = run.pass, let (name, timer) = first(run.mode, pass) {
@@ -118,14 +118,14 @@ final class LoopModel {
         timers.filter { $0.value.arming != nil && $0.value.modes.contains(mode) }
     }
 
-    /// Of what was due and armed when the pass began the first in order of (deadline, arming), of those in the mode now.
+    /// Returns the first timer, by (deadline, arming), that was due and armed when the pass began and is in the mode now.
     private func first(_ mode: String, _ pass: (now: Int64, arming: Int)) -> (Int, Timer)? {
         pending(mode).filter { $0.value.deadline <= pass.now && $0.value.arming! <= pass.arming }
             .min { ($0.value.deadline, $0.value.arming!) < ($1.value.deadline, $1.value.arming!) }
             .map { ($0.key, $0.value) }
     }
 
-    /// Sleeps until the first deadline of the mode.
+    /// Sleeps until the first deadline of the mode, or until the run's limit, and begins a pass.
     private func beginPass(_ run: Run) {
         let wake = pending(run.mode).values.map(\.deadline).min() ?? .max
         now = max(now, min(wake, run.limit))
@@ -159,7 +159,7 @@ final class LoopModel {
         return Call(name: name, deadline: timer.deadline, now: now, missed: missed)
     }
 
-    /// The timer's handler is about to return.
+    /// Ends the timer's call. Must be called when the timer's handler is about to return.
     func end(_ name: Int) {
         guard let timer = timers[name] else { return }
         timers[name]!.isFiring = false

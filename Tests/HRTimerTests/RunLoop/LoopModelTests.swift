@@ -3,24 +3,24 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Timers of a loop under random operations, also from their handlers, against `LoopModel`. On frozen time.
+/// Timers of a loop under random operations, also from their handlers, compared with `LoopModel`. In manual time.
 @Suite struct LoopModelTests {
-    @Test("Nested, starved, moved, bursting and slow timers of several modes come as a sorted list says, and count so")
+    @Test("Nested, starved, moved, bursting and slow timers of several modes fire and count as a sorted list says")
     func random() {
         let count = environment("HRTIMER_MODEL_OPERATIONS").flatMap { Int($0) } ?? 5000
         let play = LoopPlay(SeededRandom.fromEnvironment(), operations: count)
         play.run()
         #expect(play.differences == [])
-        // A play in which nothing happened would show nothing.
+        // A play in which nothing happened would prove nothing.
         #expect(play.model.calls > count / 20)
         #expect(play.model.nestedCalls > count / 200)
         #expect(play.model.starvedCalls > count / 2000)
     }
 }
 
-/// A loop and its model, led through the same random operations.
+/// A loop and its model, which get the same random operations.
 private final class LoopPlay: @unchecked Sendable {
-    // Sendable: the one thread that runs the test runs the loop too.
+    // Sendable: only one thread runs the test and the loop.
     let time = ManualTime()
     let loop: TimerLoop
     let model = LoopModel()
@@ -73,7 +73,7 @@ private final class LoopPlay: @unchecked Sendable {
         body(name, timer)
     }
 
-    /// Small numbers, so that deadlines meet.
+    /// Returns a small number, so that deadlines coincide.
     private func span() -> Int64 { Int64.random(in: 0...12, using: &random) }
 
     private func add() {

@@ -4,7 +4,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// What happens in a pass of a loop, and what a loop says of itself meanwhile: `CFRunLoop`'s rules. On frozen time.
+/// What happens in a pass of a loop, and what the loop reports meanwhile: `CFRunLoop`'s rules. In manual time.
 @Suite struct LoopPassTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -35,8 +35,8 @@ import Testing
         #expect(LoopObserver.Activity.all.rawValue == 231)
     }
 
-    // 16 are taken at a time, of the 64 that the schedule takes.
-    @Test("So many timers due in one pass are called in it, in order", arguments: [1, 15, 16, 17, 32, 33, 64, 65, 80])
+    // The queue returns at most 64 due timers at a time (`FiringCore.batchSize`).
+    @Test("All timers that are due in one pass fire in it, in order", arguments: [1, 15, 16, 17, 32, 33, 64, 65, 80])
     func manyDue(count: Int) {
         for number in (0..<count).reversed() {
             _ = timer(1 + Double(number) / 1000) { [log] _ in log.append("\(number)") }
@@ -49,7 +49,7 @@ import Testing
         #expect(passes.count == 1)
     }
 
-    @Test("A nested run is entered and left by itself, in its own mode; the innermost mode is the current one")
+    @Test("A nested run has its own entry and exit in its own mode; the innermost mode is the current one")
     func nestedObservers() {
         let observer = LoopObserver(activities: [.entry, .exit]) { [log, loop] _, activity in
             log.append("\(activity == .entry ? "enter" : "exit") \(loop.currentMode?.rawValue ?? "none")")
@@ -63,7 +63,7 @@ import Testing
         loop.run()
         let modal = TimerLoop.Mode.modal.rawValue
         let usual = TimerLoop.Mode.default.rawValue
-        // In the handler the observer is not being called, so that it sees the nested run.
+        // The observer is not being called during the timer's handler, so that it sees the nested run.
         #expect(log.all == ["enter \(usual)", "enter \(modal)", "exit \(modal)", "exit \(usual)"])
         #expect(loop.currentMode == nil)
     }
@@ -80,7 +80,7 @@ import Testing
         #expect(time.now == at(1))
     }
 
-    @Test("Timers of another mode that fall due while the loop sleeps make no pass")
+    @Test("Timers of another mode that fall due while the loop sleeps cause no pass")
     func noPassForOthers() {
         let modal = LoopTimer(fireAt: at(1), interval: .seconds(0.1), repeats: true) { [log] _ in log.append("modal") }
         loop.add(modal, forMode: .modal)
@@ -91,10 +91,10 @@ import Testing
         #expect(log.all == ["pass", "timer", "pass"])
     }
 
-    @Test("A loop is waiting in its sleep alone: not in handlers, observers and blocks")
+    @Test("A loop is waiting only while it sleeps, not in handlers, observers and blocks")
     func isWaiting() throws {
         let note: @Sendable () -> Void = { [log, loop] in log.append("\(loop.isWaiting)") }
-        // An engine's handler that runs while the loop's sleep moves the clock.
+        // This engine's handler runs while the loop's sleep moves the clock.
         let engine = try TimerEngine(.init(time: time.base))
         engine.schedule(after: .seconds(1)) { [log, loop] _ in log.append("sleep: \(loop.isWaiting)") }
         _ = timer(2) { _ in note() }
@@ -106,7 +106,7 @@ import Testing
         #expect(!loop.isWaiting)
     }
 
-    @Test("A block is no source: it does not end run(mode:before:)")
+    @Test("A block is not a source: it does not end run(mode:before:)")
     func blockEndsNothing() {
         _ = timer(5)
         loop.perform { [log] in log.append("block") }
@@ -116,7 +116,7 @@ import Testing
         #expect(log.all == ["block", "block of timer"])
     }
 
-    @Test("What is added twice to a mode counts once: a trigger, an observer, a timer (test_addingRemovingPorts)")
+    @Test("A trigger, an observer or a timer that is added twice to a mode counts once (test_addingRemovingPorts)")
     func addedTwice() {
         let trigger = LoopTrigger { [log] _ in log.append("trigger") }
         let observer = LoopObserver(activities: .entry) { [log] _, _ in log.append("observer") }
@@ -133,7 +133,7 @@ import Testing
         #expect(!loop.run(mode: .default, before: at(1)))
     }
 
-    @Test("What was added for .common leaves with it, from all common modes")
+    @Test("Items added for .common leave all common modes when they are removed from .common")
     func removeFromCommon() {
         loop.addCommonMode(.eventTracking)
         let tick = timer(1)
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("The limit of a mode counts the timer that is firing (CFRunLoopGetNextTimerFireDate)")
+    @Test("A mode's limit includes the timer that is firing (CFRunLoopGetNextTimerFireDate)")
     func limitWhileFiring() {
         let seen = Recorder<MonotonicInstant?>()
         _ = timer(1) { [loop] _ in seen.append(loop.limitInstant(forMode: .default)) }
@@ -169,7 +169,7 @@ import Testing
         #expect(loop.limitInstant(forMode: .default) == at(3))
     }
 
-    @Test("Each thread has its loop: scheduled() puts a timer into the default mode of the calling thread's")
+    @Test("Each thread has its own loop: scheduled() adds a timer to the default mode of the calling thread's loop")
     func scheduled() throws {
         let thread = try startThread { [log] in
             let before = MonotonicInstant.now

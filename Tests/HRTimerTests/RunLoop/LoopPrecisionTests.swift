@@ -3,7 +3,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// What the precisions do with tolerances. On frozen time, where all are exact.
+/// What each precision does with tolerances. In manual time, in which all precisions are exact.
 @Suite struct LoopPrecisionTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -29,7 +29,7 @@ import Testing
         return timer
     }
 
-    @Test("A coalesced loop, which is what a loop is at first, shares wake-ups inside tolerances; the others do not")
+    @Test("A coalesced loop, which is the default, shares wake-ups inside tolerances; other precisions do not")
     func loops() {
         #expect(loop.precision == .coalesced)
         for (precision, expected) in [(.coalesced, [1.3, 1.3]), (.normal, [1, 1.3]), (.precise, [1, 1.3])]
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "A timer that asks for more has no use of its tolerance in a coalesced loop",
+        "A timer of a higher precision does not use its tolerance in a coalesced loop",
         arguments: [.normal, .precise] as [TimerPrecision]
     )
     func timers(_ precision: TimerPrecision) {
@@ -58,7 +58,7 @@ import Testing
         #expect(calls.all == [1, 1.3, 1.3])
     }
 
-    @Test("A timer that asks for less gets what its loop has")
+    @Test("A timer that asks for a lower precision than its loop has gets the loop's precision")
     func less() {
         loop.precision = .normal
         _ = timer(1, tolerance: 0.4, precision: .coalesced)
@@ -67,7 +67,7 @@ import Testing
         #expect(calls.all == [1, 1.3])
     }
 
-    @Test("A precision set while timers wait counts for them, of the loop and of a timer, there and back")
+    @Test("Setting the precision of a loop or of a timer affects waiting timers, in both directions")
     func setLater() {
         let first = timer(1, tolerance: 0.4)
         _ = timer(1.3)
@@ -84,7 +84,7 @@ import Testing
         #expect(calls.all == [1, 1.3, 2.2, 2.2])
     }
 
-    @Test("A precise timer fires once for each deadline, in its modes, also starved, moved, removed and added again")
+    @Test("A precise timer fires once per deadline in its modes, also when starved, moved, removed and added again")
     func preciseLife() {
         let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { [calls, time, start] _ in
             calls.append(Double(time.now.nanoseconds - start.nanoseconds) / 1e9)
@@ -106,7 +106,7 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("The budget is clamped to 0 ... 1, and NaN counts as 0")
+    @Test("The spin budget is clamped to 0 ... 1, and NaN counts as 0")
     func budget() {
         #expect(loop.spinBudget == nil)
         for (asked, expected) in [(0.5, 0.5), (7, 1), (-1, 0), (.infinity, 1), (.nan, 0)] as [(Double, Double)] {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HRTimer
 
-/// Who holds a timer, and what is freed when. On frozen time.
+/// Who retains a timer, and what is freed when. In manual time.
 @Suite struct LoopTimerLifeTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -29,7 +29,7 @@ import Testing
         func call() {}
     }
 
-    @Test("Of 20,000 timers, one-shot, invalidated, weak-targeted and dropped, nothing that they captured is left")
+    @Test("20,000 one-shot, invalidated, weak-targeted and released timers leave nothing that they captured")
     func leaks() {
         let canaries = Canaries()
         var invalidated: [LoopTimer] = []
@@ -63,7 +63,7 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("The loop holds a timer that nobody else does, until it is invalid or has fired for the last time")
+    @Test("A loop retains a timer until the timer is invalid or has fired for the last time")
     func ownership() {
         weak let repeating: LoopTimer?
         weak let once: LoopTimer?
@@ -87,7 +87,7 @@ import Testing
         #expect(time.now == at(2))
     }
 
-    @Test("Taken out of its last mode a timer is the user's alone, and goes with the last reference")
+    @Test("A timer that is removed from its last mode is freed with the user's last reference")
     func removedIsLetGo() {
         weak let removed: LoopTimer?
         do {
@@ -99,7 +99,7 @@ import Testing
         #expect(removed == nil)
     }
 
-    @Test("A timer outlives its loop as an invalid one, and does nothing from then on")
+    @Test("A timer that outlives its loop is invalid, and does nothing from then on")
     func outlivesLoop() {
         let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { [log] _ in log.append("tick") }
         do {
@@ -114,7 +114,7 @@ import Testing
         #expect(log.count == 0)
     }
 
-    @Test("A timer that has fired for the last time, or was taken out, holds nothing of its loop")
+    @Test("A timer that has fired for the last time, or was removed, retains nothing of its loop")
     func holdsNoLoop() {
         let fired = LoopTimer(fireAt: at(1), interval: .zero, repeats: false) { _ in }
         let removed = LoopTimer(fireAt: at(9), interval: .zero, repeats: false) { _ in }
@@ -132,7 +132,7 @@ import Testing
         #expect(core == nil)
     }
 
-    @Test("60,000 timers that are gone leave nothing to give back once the loop has slept")
+    @Test("After 60,000 timers are gone, a loop that has slept has no memory left to give back")
     func memory() {
         let timers = (0..<60_000).map { _ in
             let timer = LoopTimer(fireAt: at(100), interval: .zero, repeats: false) { _ in }
@@ -148,7 +148,7 @@ import Testing
         #expect(!loop.core.state.withLock { $0.core.wantsTrim })
     }
 
-    @Test("What is set before the timer is added counts when it is")
+    @Test("An instant and a tolerance that are set before a timer is added count once it is added")
     func setBeforeAdding() {
         let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { [log] _ in log.append("tick") }
         timer.fireInstant = at(0.25)
@@ -159,7 +159,7 @@ import Testing
         #expect(log.count == 2)
     }
 
-    @Test("What a handler sets after it took its timer out of the loop counts when the timer is added again")
+    @Test("An instant that a handler sets after removing its timer counts when the timer is added again")
     func setAfterRemovalInHandler() {
         let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { [self] timer in
             log.append("tick")
@@ -175,7 +175,7 @@ import Testing
         #expect(log.count == 3)
     }
 
-    @Test("What is added to a loop that has ended becomes invalid, and is freed")
+    @Test("Timers, triggers and observers that are added to a loop that has ended become invalid, and are freed")
     func endedLoop() throws {
         let worker = try LoopWorker(time: time.base) { _ in }
         while !worker.isFinished { sched_yield() }
@@ -201,7 +201,7 @@ import Testing
         #expect(log.all == [])
     }
 
-    @Test("A delayed perform of a loop that has ended, or in no mode, holds no target")
+    @Test("A delayed perform on a loop that has ended, or in no mode, retains no target")
     func delayedNowhere() throws {
         let worker = try LoopWorker(time: time.base) { _ in }
         while !worker.isFinished { sched_yield() }
@@ -217,7 +217,7 @@ import Testing
         init(_ held: any AnyObject & Sendable) { self.held = held }
     }
 
-    @Test("The tolerance of a timer that does not repeat has no bound but zero, and may be infinite")
+    @Test("The tolerance of a timer that does not repeat has no bound but zero, and can be infinite")
     func toleranceOnce() {
         let timer = LoopTimer(timeInterval: .seconds(1), repeats: false) { [log] _ in log.append("once") }
         for (asked, expected) in [(5, 5), (-1, 0), (.nan, 0)] as [(Double, Double)] {
@@ -232,7 +232,7 @@ import Testing
         #expect(log.count == 1)
     }
 
-    @Test("An interval of 20 years is 20 years, and one of 300 never ends (CF: 16 years)")
+    @Test("An interval of 20 years is 20 years, and one of 300 years never ends (CF: 16 years)")
     func years() {
         let year = 31_556_952.0
         let twenty = LoopTimer(timeInterval: 20 * year, repeats: true) { [log] _ in log.append("20 years") }
@@ -245,7 +245,7 @@ import Testing
         #expect(log.all == [String](repeating: "20 years", count: 3))
     }
 
-    @Test("The only timer's handler may add the next one, which is not lost (libevent timeout_lost)")
+    @Test("The handler of the only timer can add the next one, which is not lost (libevent timeout_lost)")
     func chain() {
         chainLink(5)
         loop.run()
@@ -261,7 +261,7 @@ import Testing
         loop.add(timer, forMode: .default)
     }
 
-    @Test("20,000 blocks and timers, mixed: each comes once, blocks first in their order, timers by deadline")
+    @Test("20,000 mixed blocks and timers come once each: blocks first, in their order, then timers by deadline")
     func mixed() {
         let order = Recorder<Int>()
         for index in 0..<10_000 {
@@ -275,7 +275,7 @@ import Testing
         #expect(order.all == Array(0..<20_000))
     }
 
-    @Test("A loop that ends keeps no delayed request")
+    @Test("A loop that ends retains no delayed request")
     func delayedRequests() {
         let loop = TimerLoop(time: ManualTime().base)
         let target = Target(Canaries())
@@ -286,10 +286,10 @@ import Testing
     }
 
     // A sanitizer's malloc has other sizes.
-    @Test("A loop timer's object takes 200 bytes at most", .disabled(if: isSanitized))
+    @Test("A loop timer's object takes at most 200 bytes", .disabled(if: isSanitized))
     func objectSize() {
         let timers = (0..<16).map { _ in LoopTimer(timeInterval: .seconds(1), repeats: true) { _ in } }
-        // glibc rounds up to a multiple of 16, of which 8 bytes are its own, and leaves 16 more where they are no use to others.
+        // glibc rounds up to a multiple of 16, uses 8 of those bytes itself, and leaves 16 more where nothing else can use them.
         let sizes = timers.map { ctest_heap_bytes(Unmanaged.passUnretained($0).toOpaque()) }
         #expect(sizes.min()! <= 200)
         withExtendedLifetime(timers) {}

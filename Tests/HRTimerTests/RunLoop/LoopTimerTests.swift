@@ -4,7 +4,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// What `NSTimer` promises on Darwin; where Foundation on Linux does otherwise, the name says so. On frozen time.
+/// What `NSTimer` promises on Darwin. Where Foundation on Linux does otherwise, the test's name says so. In manual time.
 @Suite struct LoopTimerTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -47,7 +47,7 @@ import Testing
         #expect(timer.isValid)
     }
 
-    /// When it was called, in tenths of a second, for a timer of 100 ms that was added 50 ms after its first deadline.
+    /// Returns the calls, in seconds since the start, of a timer of 100 ms that is added 50 ms after its first deadline.
     private func addedLate(_ timer: (MonotonicInstant) -> LoopTimer) -> [Double] {
         let start = time.now
         let timer = timer(start.advanced(by: .milliseconds(100)))
@@ -58,7 +58,7 @@ import Testing
         return calls.all
     }
 
-    @Test("Added when its first deadline has passed, a timer is called at once and then on its grid, as on real time")
+    @Test("A timer that is added after its first deadline fires at once and then on its grid, as in real time")
     func addedLate() {
         let calls = addedLate { first in
             LoopTimer(fireAt: first, interval: .milliseconds(100), repeats: true) { [self] _ in
@@ -68,7 +68,7 @@ import Testing
         #expect(calls == [0.15, 0.2, 0.3, 0.4])
     }
 
-    @Test("So it is for a deadline that was set before, for a date, and for an instant of another clock")
+    @Test("A timer that is added late also fires at once if its deadline was set before, or is a date")
     func addedLateOtherwise() {
         let set = LoopTimerTests()
         let bySetting = set.addedLate { first in
@@ -87,11 +87,11 @@ import Testing
                 dated.calls.append((dated.seconds() * 1000).rounded() / 1000)
             }
         }
-        // A date is exact to 0.1 µs: the last one may be just beyond the end.
+        // A date is exact to 0.1 µs: the last call may be just beyond the end.
         #expect(byDate.prefix(3) == [0.15, 0.2, 0.3])
     }
 
-    @Test("In virtual time that moves by itself, too, on every clock")
+    @Test("A timer that is added late also fires at once in virtual time that moves by itself, on every clock")
     func addedLateInVirtualTime() async throws {
         for isWall in [false, true] {
             let calls = Recorder<Int>()
@@ -125,7 +125,7 @@ import Testing
     private static func run(_ loop: TimerLoop, until limit: MonotonicInstant) { loop.run(until: limit) }
 
     @Test(
-        "An instant that had passed when it was given counts as when the timer is added, before or after time goes on"
+        "An instant that had passed when it was given counts as the time at which the timer is added"
     )
     func pastWhenGiven() {
         let start = time.now
@@ -152,7 +152,7 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("A timer at an instant fires then, and keeps the grid of that instant")
+    @Test("A timer with an instant fires then, and keeps the grid of that instant")
     func instant() {
         let timer = LoopTimer(fireAt: at(0.5), interval: .seconds(1), repeats: true) { [calls, self] _ in
             calls.append(seconds())
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test(
-        "An interval of zero or less, not repeating, fires in the next pass",
+        "A timer that does not repeat, with an interval of zero or less, fires in the next pass",
         arguments: [Duration.zero, .seconds(-5)]
     )
     func nonpositiveOnce(_ interval: Duration) {
@@ -206,7 +206,7 @@ import Testing
     }
 
     @Test(
-        "NaN makes an invalid timer (Foundation halts); infinity one that never fires; a part of a nanosecond counts as one",
+        "A NaN interval makes an invalid timer (Foundation halts), infinity one that never fires; 1 ps counts as 1 ns",
         arguments: [true, false]
     )
     func oddSeconds(repeats: Bool) {
@@ -228,7 +228,7 @@ import Testing
         #expect(tiny.interval == .nanoseconds(1))
     }
 
-    @Test("Ticks missed while the handler is busy make one call, the next is on the grid, and they are counted")
+    @Test("Ticks missed while the handler is busy are merged into the next call on the grid, which counts them")
     func merged() {
         let missed = Recorder<Int>()
         let timer = timer(every: .seconds(1)) { [time, calls] timer in
@@ -241,7 +241,7 @@ import Testing
         timer.invalidate()
     }
 
-    @Test("A timer overslept by a million intervals fires once, then on the grid")
+    @Test("A timer that is late by a million intervals fires once, then on the grid")
     func overslept() {
         _ = timer(every: .milliseconds(1))
         time.advance(by: .seconds(1000.0005))
@@ -250,7 +250,7 @@ import Testing
         #expect(calls.all == [1000.0005, 1000.001, 1000.002])
     }
 
-    @Test("Each policy does with three missed ticks what its picture shows", arguments: MissedTickPolicy.allCases)
+    @Test("Each policy treats three missed ticks as its picture shows", arguments: MissedTickPolicy.allCases)
     func policies(_ policy: MissedTickPolicy) {
         let expected: [MissedTickPolicy: [Double]] = [
             .merge: [1, 4.5, 5, 6], .mergeToGrid: [1, 5, 6], .burst: [1, 4.5, 4.5, 4.5, 5, 6], .skip: [1, 5, 6],
@@ -264,7 +264,7 @@ import Testing
         #expect(timer.policy == policy)
     }
 
-    @Test("Inside the handler fireInstant is the deadline fired for; set there, it takes the next one's place")
+    @Test("Inside the handler fireInstant is the deadline fired for; setting it there replaces the next deadline")
     func movedInside() {
         let deadlines = Recorder<MonotonicInstant>()
         _ = timer(every: .seconds(1)) { [self, calls] timer in
@@ -276,7 +276,7 @@ import Testing
         #expect(deadlines.all == [at(1), at(2), at(2.25), at(3.25)])
     }
 
-    @Test("A timer that does not repeat is invalid after its handler, even if that set a new instant")
+    @Test("A timer that does not repeat is invalid after its handler, even if the handler set a new instant")
     func onceMovedInside() {
         _ = timer(every: .seconds(1), repeats: false) { $0.fireInstant = .distantFuture }
         loop.run(until: at(5))
@@ -284,7 +284,7 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("fireInstant moved between fires starts a new grid; in the past it fires now")
+    @Test("Setting fireInstant between fires starts a new grid; an instant in the past fires now")
     func moved() {
         let timer = timer(every: .seconds(1))
         timer.fireInstant = at(0.25)
@@ -295,7 +295,7 @@ import Testing
         #expect(calls.all == [0.25, 1.25, 1.5, 2.5])
     }
 
-    @Test("An invalid timer tells the deadline it fired for last (Foundation on Linux tells 2001)")
+    @Test("An invalid timer reports the deadline that it fired for last (Foundation on Linux reports 2001)")
     func invalidFireInstant() {
         let timer = timer(every: .seconds(1))
         loop.run(until: at(2))
@@ -305,7 +305,7 @@ import Testing
         #expect(timer.fireInstant == at(2))
     }
 
-    @Test("fire() on a repeating timer leaves its schedule alone (WinObjC FireRepeat)")
+    @Test("fire() on a repeating timer does not change its schedule (WinObjC FireRepeat)")
     func fireRepeating() {
         let timer = timer(every: .seconds(1))
         loop.run(until: at(0.5))
@@ -325,7 +325,7 @@ import Testing
         #expect(calls.all == [0])
     }
 
-    @Test("fire() works without a loop and inside the own handler")
+    @Test("fire() works without a loop, and inside the timer's own handler")
     func fireAnywhere() {
         let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { [calls] timer in
             calls.append(0)
@@ -335,7 +335,7 @@ import Testing
         #expect(calls.count == 3)
     }
 
-    @Test("invalidate() inside the first call makes exactly one (test_timerInvalidate), and may be repeated")
+    @Test("invalidate() inside the first call leaves it the only one (test_timerInvalidate), and may be repeated")
     func invalidateInside() {
         let timer = timer(every: .seconds(1)) {
             $0.invalidate()
@@ -358,7 +358,7 @@ import Testing
         #expect(later.all == [])
     }
 
-    @Test("Timers due together fire by deadline, equal ones in order of arming, also 200 of them")
+    @Test("Timers due together, even 200, fire by deadline, and equal ones in the order of arming")
     func order() {
         let order = Recorder<Int>()
         for index in 0..<200 {
@@ -386,7 +386,7 @@ import Testing
         #expect(order.all == [1, 2, 3])
     }
 
-    @Test("With tolerance two timers share a wake-up inside both windows, never before a deadline (Linux: #5183)")
+    @Test("With tolerance, two timers share a wake-up inside both windows, never before a deadline (Linux: #5183)")
     func tolerance() {
         let first = timer(every: .seconds(1))
         first.tolerance = 0.4
@@ -399,7 +399,7 @@ import Testing
         #expect(first.fireInstant == at(3))
     }
 
-    @Test("Tolerance is 0 at first, bounded by half the interval, and negative values and NaN count as 0")
+    @Test("Tolerance is 0 by default and at most half the interval; negative values and NaN count as 0")
     func toleranceBounds() {
         let timer = timer(every: .seconds(1))
         #expect(timer.tolerance == 0)

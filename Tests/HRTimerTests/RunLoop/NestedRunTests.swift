@@ -3,7 +3,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Runs in handlers of runs, and what time passes in them: `CFRunLoop`'s rules. On frozen time.
+/// Runs inside the handlers of other runs, and the time that passes in them: `CFRunLoop`'s rules. In manual time.
 @Suite struct NestedRunTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -45,7 +45,7 @@ import Testing
         return timer
     }
 
-    @Test("A nested run fires at once what is due already, and does not sleep over it")
+    @Test("A nested run fires what is already due at once, and does not sleep first")
     func dueAlready() {
         timer("a", 1) { [self] _ in
             loop.run(until: at(10))
@@ -57,7 +57,7 @@ import Testing
         #expect(log.all == ["a 1.0", "b 1.0", "nested run ends 10.0"])
     }
 
-    @Test("A timer that is due already may stop the nested run that waits for it")
+    @Test("A timer that is already due can stop the nested run that would wait for it")
     func dueAlreadyStops() {
         timer("a", 1) { [self] _ in
             loop.run()
@@ -69,7 +69,7 @@ import Testing
         #expect(log.all == ["a 1.0", "b 1.0", "nested run ends 1.0"])
     }
 
-    @Test("A nested run in another mode takes nothing from the pass around it, not even from its last")
+    @Test("A nested run in another mode takes no timer from the outer pass, even if that is the outer run's last")
     func otherMode() {
         timer("a", 1) { [self] _ in loop.run(mode: .modal, before: at(1)) }
         timer("b", 1)
@@ -79,7 +79,7 @@ import Testing
         #expect(log.all == ["a 1.0", "modal 1.0", "b 1.0"])
     }
 
-    @Test("What a nested run in another mode slept through comes in the pass around it, in order of deadlines")
+    @Test("Timers that a nested run in another mode sleeps through fire in the outer run, in order of deadlines")
     func orderAfterNestedRun() {
         timer("a", 1) { [self] _ in loop.run(mode: .modal, before: at(5)) }
         timer("first", 1)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "Starved timers keep to deadline order, also those that were moved meanwhile, and starved bursts",
+        "Starved timers fire in order of deadlines, also those that were moved meanwhile, and starved bursts",
         arguments: [1, 100]
     )
     func starvedOrder(_ count: Int) {
@@ -110,7 +110,7 @@ import Testing
         #expect(Array(log.all.suffix(3)) == ["burst 5.0", "burst 5.0", "burst 5.0"])
     }
 
-    @Test("A starved timer that is moved to where it was comes after its equals, as armed anew")
+    @Test("A starved timer that is moved away and back fires after its equals, because it was armed again")
     func starvedMovedBack() {
         let first = timer("first", 2)
         timer("second", 2)
@@ -123,7 +123,7 @@ import Testing
         #expect(log.all == ["second 4.0", "first 4.0"])
     }
 
-    @Test("20,000 starved timers cost a run in another mode nothing, and are invalidated in no more than linear time")
+    @Test("20,000 starved timers cost a run in another mode nothing, and invalidating them takes at most linear time")
     func starvedCrowd() {
         let timers = (0..<20_000).map { index in
             let timer = LoopTimer(fireAt: at(1), interval: .zero, repeats: false) { [log] _ in log.append("\(index)") }
@@ -138,7 +138,7 @@ import Testing
         #expect(log.count == 10_002)
     }
 
-    @Test("Lateness is judged when a timer's turn comes: what an earlier handler of the pass took is counted")
+    @Test("Lateness is judged when a timer's turn comes, and includes the time of earlier handlers in the pass")
     func judgedAtItsTurn() {
         let missed = Recorder<Int>()
         timer("slow", 1) { [time] _ in time.advance(by: .seconds(5)) }
@@ -148,7 +148,7 @@ import Testing
         #expect(missed.all == [5, 0, 0])
     }
 
-    @Test("With .skip a tick whose turn comes an interval late or more is left out, and counted with the next")
+    @Test("With .skip, a tick that is an interval or more late at its turn is left out, and counted with the next")
     func skippedAtItsTurn() {
         let missed = Recorder<Int>()
         timer("slow", 1) { [time] _ in time.advance(by: .seconds(5.5)) }
@@ -158,7 +158,7 @@ import Testing
         #expect(missed.all == [6, 0])
     }
 
-    @Test("A call by hand missed no ticks, and leaves the count of the loop's next call alone")
+    @Test("A call made by fire() has missed no ticks, and does not change the count of the loop's next call")
     func countByHand() {
         let missed = Recorder<Int>()
         let tick = timer("tick", 1, every: .seconds(1)) { [time, log] timer in
@@ -170,11 +170,11 @@ import Testing
         tick.fire()
         #expect(missed.all == [2, 0])
         loop.run(until: at(7))
-        // Those of 4, 5 and 6 passed while it was called by hand: the call at 6.5 is for the first of them.
+        // The ticks at 4, 5 and 6 passed during the call by fire(). The call at 6.5 is for the first of them.
         #expect(missed.all == [2, 0, 2, 0])
     }
 
-    @Test("A timer added to a mode by an earlier handler, or taken out of the running one, is in the pass or not")
+    @Test("A timer that an earlier handler adds to a mode fires in the pass, and one that it removes does not")
     func modesChangedInPass() {
         let out = timer("out", 1)
         let both = timer("both", 1)

@@ -3,7 +3,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Blocks, performers, triggers and observers. On frozen time.
+/// Blocks, performers, triggers and observers. In manual time.
 @Suite struct PerformTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "A block that a timer's handler adds comes in the same pass, after the timers; what that adds comes in the next"
+        "A block that a timer's handler adds runs in the same pass, after the timers; a block that it adds, in the next"
     )
     func inThePass() {
         for name in ["first", "second"] {
@@ -87,7 +87,7 @@ import Testing
         timer.invalidate()
     }
 
-    @Test("What blocks captured is freed when they have run, and when the loop goes")
+    @Test("What blocks captured is freed after they have run, and when the loop is freed")
     func freed() {
         let canaries = Canaries()
         do {
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(
-        "Performs of targets come by order among the blocks, and are taken back by target and key (GNUstep performers.m)"
+        "Performs of targets run by order among the blocks, and are cancelled by target and key (GNUstep performers.m)"
     )
     func ordered() {
         weak let gone: Target?
@@ -137,7 +137,7 @@ import Testing
         #expect(log.count == 4)
     }
 
-    @Test("A delayed perform comes once, after its delay; zero waits for the next pass")
+    @Test("A delayed perform runs once, after its delay; a delay of zero waits for the next pass")
     func delayed() {
         let target = Target(log)
         loop.perform(Target.save, on: target, afterDelay: .seconds(1))
@@ -150,7 +150,7 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("Delayed performs are taken back by token, by target and key, or all of a target")
+    @Test("Delayed performs are cancelled by their timer, by target and key, or all of a target")
     func cancelDelayed() {
         let (one, other) = (Target(log), Target(log))
         loop.perform(Target.save, on: one, key: "save", afterDelay: .seconds(1)).invalidate()
@@ -165,7 +165,7 @@ import Testing
         #expect(log.all == ["close"])
     }
 
-    @Test("10,000 delayed performs of one target are asked for and taken back, one by one and at once, in good time")
+    @Test("10,000 delayed performs of one target are requested and cancelled, one by one and at once, in good time")
     func manyDelayed() {
         let target = Target(log)
         for _ in 0..<10_000 {
@@ -180,7 +180,7 @@ import Testing
         #expect(log.count == 0)
     }
 
-    @Test("A delayed perform holds its target until it has come or is taken back")
+    @Test("A delayed perform retains its target until it has run or is cancelled")
     func delayedHolds() {
         weak let target: Target?
         do {
@@ -194,7 +194,7 @@ import Testing
         #expect(target == nil)
     }
 
-    @Test("A timer holds its target until it is invalid")
+    @Test("A timer retains its target until it is invalid")
     func strongTarget() {
         weak let target: Target?
         let timer: LoopTimer
@@ -216,7 +216,7 @@ import Testing
         #expect(target == nil)
     }
 
-    @Test("With a weak target a timer ends itself when the target is gone")
+    @Test("A timer with a weak target ends itself when the target is gone")
     func weakTarget() {
         let timer: LoopTimer
         do {
@@ -231,7 +231,7 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("A trigger's handler runs once for any number of signals, those of a lower order first")
+    @Test("A trigger's handler runs once for any number of signals, and triggers of a lower order run first")
     func triggers() {
         let late = LoopTrigger(order: 2) { [log] _ in log.append("late") }
         let early = LoopTrigger(order: 1) { [log] _ in log.append("early") }
@@ -246,7 +246,7 @@ import Testing
         #expect(time.now == at(1))
     }
 
-    @Test("run(mode:before:) returns after one trigger, and the next run serves the next")
+    @Test("run(mode:before:) returns after one trigger, and the next run serves the next trigger")
     func triggerEndsRun() {
         for name in ["one", "two"] {
             let trigger = LoopTrigger { [log] _ in log.append(name) }
@@ -260,7 +260,7 @@ import Testing
         #expect(time.now == start)
     }
 
-    @Test("A trigger keeps its mode running, until it is removed or invalid, and its handler is freed")
+    @Test("A trigger keeps its mode running until it is removed or invalid, and then its handler is freed")
     func triggerKeepsAlive() {
         let canaries = Canaries()
         let trigger: LoopTrigger
@@ -315,7 +315,7 @@ import Testing
         #expect(time.now == at(1))
     }
 
-    @Test("A pass that does not wait does not tell of waiting")
+    @Test("A pass that does not wait reports no waiting to its observers")
     func pollingPass() {
         let seen = Recorder<LoopObserver.Activity>()
         loop.add(LoopObserver { _, activity in seen.append(activity) }, forMode: .default)
@@ -324,7 +324,7 @@ import Testing
         #expect(seen.all == [.entry, .beforeTimers, .beforeSources, .exit])
     }
 
-    @Test("Observers come by order, one that does not repeat once, and one may invalidate a later one")
+    @Test("Observers are called by order, one that does not repeat once, and one may invalidate a later one")
     func observerOrder() {
         loop.isKeptAlive = true
         let third = LoopObserver(activities: .entry, order: 3) { [log] _, _ in log.append("third") }
@@ -341,7 +341,7 @@ import Testing
         #expect(log.all == ["first", "second", "third", "first"])
     }
 
-    @Test("Taken out of the mode by an earlier one, an observer or a trigger of the same pass is not called any more")
+    @Test("An observer or a trigger that an earlier one removes from the mode is not called in the same pass")
     func removedInPass() {
         let victims = (
             observer: LoopObserver(activities: .entry, order: 2) { [log] _, _ in log.append("observer") },
@@ -361,7 +361,7 @@ import Testing
         #expect(victims.observer.isValid && victims.trigger.isSignalled)
     }
 
-    @Test("An observer is not called inside its own call, is told of its modes alone, and keeps nothing running")
+    @Test("An observer is not called inside its own call, sees only its own modes, and keeps nothing running")
     func observerLimits() {
         let observer = LoopObserver(activities: .entry) { [self] _, _ in
             log.append("entry")

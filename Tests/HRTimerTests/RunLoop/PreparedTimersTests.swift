@@ -3,12 +3,12 @@ import Testing
 @testable import HRTimer
 @testable import HRTimerCore
 
-/// Timers that a precise loop has taken out of its queue before their deadline, while it spins up to it: what becomes of them
-/// if the spin is broken. The loop's state alone, told the time.
+/// Timers that a precise loop has taken out of its queue before their deadline, while it spins up to it, and their fate if the
+/// spin is interrupted. The tests use the loop's state alone, and tell it the time.
 @Suite struct PreparedTimersTests {
     private static let deadline_ns: Int64 = 1_000_000
 
-    /// A state that serves the default mode, with timers by name.
+    /// A loop's state that serves the default mode, with a name for each timer.
     private struct Fixture: ~Copyable {
         var state = LoopState(now_ns: 0)
         private var names: [ObjectIdentifier: String] = [:]
@@ -46,7 +46,7 @@ import Testing
 
         var nextPark: Park { state.core.nextPark }
 
-        /// What the loop would fire at that instant.
+        /// Returns the names of the timers that the loop would fire at that instant.
         mutating func fire(at now_ns: Int64) -> [String] {
             state.beginPass(now_ns: now_ns)
             var fired: [String] = []
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("They fire at their deadline, not before, and until then the loop waits for them, spinning")
+    @Test("Prepared timers fire at their deadline, not before, and until then the loop spins for them")
     func notEarly() {
         var loop = Fixture()
         _ = loop.add("one", Self.deadline_ns)
@@ -74,7 +74,7 @@ import Testing
         #expect(loop.nextPark.until_ns == .max)
     }
 
-    @Test("Order is by deadline, then by arming, whatever was armed while the loop spun", arguments: [0, 5000])
+    @Test("Timers fire by deadline, then by arming, also those armed while the loop spun", arguments: [0, 5000])
     func order(lateness_ns: Int64) {
         var loop = Fixture()
         _ = loop.add("first", Self.deadline_ns)
@@ -87,7 +87,7 @@ import Testing
         #expect(loop.fire(at: Self.deadline_ns + lateness_ns) == expected)
     }
 
-    @Test("What breaks the spin fires first, and the loop prepares no more until the first lot has fired")
+    @Test("A timer that interrupts the spin fires first, and no more are prepared until the first ones have fired")
     func broken() {
         var loop = Fixture()
         _ = loop.add("prepared", Self.deadline_ns)
@@ -99,7 +99,7 @@ import Testing
         #expect(loop.fire(at: Self.deadline_ns) == ["prepared"])
     }
 
-    @Test("What breaks the spin may be of other modes: the loop waits for the earliest", arguments: [true, false])
+    @Test("A timer of other modes may interrupt the spin: the loop waits for the earliest", arguments: [true, false])
     func brokenByOtherModes(isFirstInBoth: Bool) {
         var loop = Fixture()
         let first = loop.add("first", Self.deadline_ns)
@@ -114,7 +114,7 @@ import Testing
         #expect(loop.fire(at: Self.deadline_ns) == ["first"])
     }
 
-    @Test("Beside one that is late already no call is begun ahead: the policy of each is asked in its turn")
+    @Test("Beside a timer that is late no call is prepared: each timer's policy is applied in its turn")
     func besideALateOne() {
         var loop = Fixture()
         _ = loop.add("late", Self.deadline_ns - 100)
@@ -126,7 +126,7 @@ import Testing
         #expect(loop.fire(at: Self.deadline_ns) == ["late", "next"])
     }
 
-    @Test("Removed ones do not fire, moved ones at their new deadline alone, back to the old one too")
+    @Test("Removed timers do not fire, and moved ones fire only at their new deadline, even if it is the old one again")
     func changed() {
         var loop = Fixture()
         let removed = loop.add("removed", Self.deadline_ns)
@@ -148,7 +148,7 @@ import Testing
         #expect(loop.fire(at: Self.deadline_ns + 100) == ["later"])
     }
 
-    @Test("One of a mode that does not run is put aside at its deadline, and catches up when the mode runs")
+    @Test("A timer of a mode that does not run is set aside at its deadline, and fires when the mode runs")
     func otherMode() {
         var loop = Fixture()
         _ = loop.add("modal", Self.deadline_ns, mode: .modal)
@@ -163,8 +163,8 @@ import Testing
     }
 }
 
-/// A call that was prepared before its deadline, while the thread spins: whoever changes its timer withdraws it. The steps of the
-/// loop's thread one by one, told the time.
+/// A call that was prepared before its deadline, while the thread spins. Any thread that changes its timer withdraws it. The
+/// tests make the steps of the loop's thread one by one, and tell it the time.
 @Suite struct PreparedCallTests {
     private let loop = TimerLoop(precision: .precise)
     private let deadline = MonotonicInstant.now.advanced(by: .seconds(100))
@@ -175,7 +175,7 @@ import Testing
         return timer
     }
 
-    /// True if a call was prepared.
+    /// Prepares a call. Returns true if there is one.
     private func prepare(_ fire: inout Fire, after seconds: Int64 = 0) -> Bool {
         let deadline_ns = deadline.nanoseconds + seconds * 1_000_000_000
         return loop.core.state.withLock { state in
@@ -189,7 +189,7 @@ import Testing
         state.serveGroups()
     }
 
-    /// The thread has spun up to the deadline, or was interrupted. True if the call is made.
+    /// Ends the spin, at the deadline or by an interruption. Returns true if the call is made.
     private func end(_ fire: inout Fire, late_ns: Int64 = 0) -> Bool {
         let isCommitted = loop.core.commit.commit()
         let now_ns = deadline.nanoseconds + late_ns
@@ -201,7 +201,7 @@ import Testing
         return isCommitted
     }
 
-    /// The timers that a pass at that instant calls.
+    /// Returns the timers that a pass at that instant calls.
     private func pass(_ seconds: Double = 0) -> [LoopTimer] {
         let now_ns = deadline.nanoseconds + Int64(seconds * 1e9)
         var timers: [LoopTimer] = []
@@ -218,7 +218,7 @@ import Testing
         return timers
     }
 
-    @Test("With nothing changed the call is made, once")
+    @Test("A prepared call is made once if nothing changes")
     func made() {
         let timer = timer()
         var fire = Fire()
@@ -230,7 +230,7 @@ import Testing
     }
 
     @Test(
-        "Invalidated, or taken out of its mode, while the thread spins, a timer is not called",
+        "A timer that is invalidated or removed from its mode while the thread spins is not called",
         arguments: [true, false]
     )
     func gone(isInvalidated: Bool) {
@@ -246,7 +246,7 @@ import Testing
         #expect(pass().isEmpty)
     }
 
-    @Test("Moved while the thread spins, it comes at its new deadline alone, and tells no call that never was")
+    @Test("A timer that is moved while the thread spins fires only at its new deadline, and reports no withdrawn call")
     func moved() {
         let timer = timer()
         var fire = Fire()
@@ -268,7 +268,7 @@ import Testing
         #expect(!isMade)
     }
 
-    @Test("A call that never was leaves the count of the call before", arguments: [true, false])
+    @Test("A withdrawn call leaves the missed ticks of the call before it unchanged", arguments: [true, false])
     func countOfTheCallBefore(isMoved: Bool) {
         let timer = timer()
         #expect(pass(2.5) == [timer])
@@ -276,7 +276,7 @@ import Testing
         var fire = Fire()
         let isPrepared = prepare(&fire, after: 3)
         #expect(isPrepared && timer.missedTicks == 0)
-        // By whoever changes the timer, or by the thread, for somebody else's sake.
+        // Withdrawn by a change of the timer, or because the thread must wake for another reason.
         if isMoved { timer.tolerance = 0.1 } else { _ = loop.core.state.withLock { $0.mustWakeNow() } }
         let isMade = end(&fire)
         #expect(!isMade)
@@ -284,7 +284,7 @@ import Testing
     }
 
     @Test(
-        "Counted before its deadline, a call counts for nothing if it is withdrawn, and once if it is made",
+        "A call that is counted before its deadline counts for nothing if it is withdrawn, and once if it is made",
         arguments: 0..<3
     )
     func counts(ending: Int) {
@@ -307,7 +307,7 @@ import Testing
         #expect(loop.lateness.max == (isMade ? .nanoseconds(70) : nil))
     }
 
-    @Test("The loop ended while the thread spins, the call is not made")
+    @Test("A prepared call is not made if the loop ends while the thread spins")
     func ended() {
         let timer = timer()
         var fire = Fire()
@@ -318,7 +318,7 @@ import Testing
         #expect(!timer.isValid)
     }
 
-    @Test("What is due at the same instant comes in the same pass, in order; what is armed during it does not")
+    @Test("Timers due at the same instant fire in the same pass, in order; one that is armed during it does not")
     func samePass() {
         let timers = (0..<3).map { _ in timer() }
         var fire = Fire()
@@ -338,7 +338,7 @@ import Testing
         #expect(pass().map(ObjectIdentifier.init) == [ObjectIdentifier(late)])
     }
 
-    @Test("Its tolerance, precision or modes changed, or the spin broken, it comes at its deadline, once")
+    @Test("A timer fires at its deadline, once, if its tolerance, precision or modes change or the spin is interrupted")
     func changed() {
         let changes: [(LoopTimer) -> Void] = [
             { $0.tolerance = 0.1 },
@@ -359,7 +359,7 @@ import Testing
         }
     }
 
-    @Test("In a run inside a prepared call's handler other calls are prepared, and whoever has news wakes the thread")
+    @Test("A run inside a prepared call's handler prepares other calls, and changes wake its thread")
     func nested() {
         let first = timer()
         let second = LoopTimer(fireAt: deadline.advanced(by: .seconds(1)), repeats: false) { _ in }
@@ -368,7 +368,7 @@ import Testing
         let isPrepared = prepare(&fire)
         let isCommitted = loop.core.commit.commit()
         #expect(isPrepared && isCommitted && fire.timer === first)
-        // Its handler runs the loop, which parks.
+        // The handler runs the loop, which parks.
         let (isParkedInCall, isWoken) = loop.core.state.withLock { state -> (Bool, Bool) in
             let isParkedInCall = state.core.isParked
             state.core.park(until: state.core.nextPark)
@@ -390,6 +390,6 @@ import Testing
 }
 
 extension Fire {
-    /// A loop has no other owners.
+    /// The timer that owns the fire: a loop has no other owners.
     fileprivate var timer: LoopTimer? { owner as? LoopTimer }
 }

@@ -3,7 +3,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// `LoopTimer.rearmable`, on frozen time.
+/// `LoopTimer.rearmable`, in manual time.
 @Suite struct RearmableTimerTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -26,7 +26,7 @@ import Testing
         return timer
     }
 
-    @Test("It fires once for each time that it is armed, and stays valid")
+    @Test("A rearmable timer fires once each time that it is armed, and stays valid")
     func armed() {
         let timer = make()
         loop.run(until: at(10))
@@ -37,13 +37,13 @@ import Testing
         #expect(timer.isValid && timer.fireInstant == .distantFuture)
         timer.fireInstant = at(15)
         loop.run(until: at(30))
-        // For the past: at once.
+        // An instant in the past fires at once.
         #expect(calls.all == [.seconds(12), .seconds(20)])
         timer.invalidate()
         #expect(!timer.isValid)
     }
 
-    @Test("Armed in its own handler it fires again, and so often")
+    @Test("A rearmable timer that is armed in its own handler fires again each time")
     func inHandler() {
         let timer = make(fireAt: at(1), again: .seconds(2))
         loop.run(until: at(20))
@@ -51,7 +51,7 @@ import Testing
         timer.invalidate()
     }
 
-    @Test("Armed again before it fires, it fires at the latest instant that was set, and misses no tick by being late")
+    @Test("A timer armed again before it fires uses the instant set last, and misses no tick by being late")
     func again() {
         let timer = make(fireAt: at(1))
         timer.fireInstant = at(5)

@@ -5,7 +5,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Why runs end, what they performed meanwhile, and what they count. On frozen time.
+/// Why runs end, what they perform until then, and what they count. In manual time.
 @Suite struct RunResultTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -24,7 +24,7 @@ import Testing
         func sayNothing() { log.append("nothing") }
     }
 
-    @Test("A run tells why it ended: finished, stopped, timed out, or a source handled")
+    @Test("A run returns why it ended: finished, stopped, timed out, or a source handled")
     func why() {
         #expect(loop.run() == .finished)
         #expect(loop.run(for: 1) == .finished)
@@ -46,7 +46,7 @@ import Testing
         #expect(time.now == start + .seconds(6))
     }
 
-    @Test("A nested run tells why it ended, and the one around it another reason")
+    @Test("A nested run returns why it ended, and the run around it returns its own reason")
     func nested() {
         let results = Recorder<TimerLoop.RunResult>()
         loop.isKeptAlive = true
@@ -59,7 +59,7 @@ import Testing
         #expect(results.all == [.stopped, .timedOut, .timedOut])
     }
 
-    @Test("A block is performed after a delay in a mode, and can be taken back")
+    @Test("A block is performed after a delay in a mode, and can be cancelled")
     func performBlock() {
         loop.perform(afterDelay: .milliseconds(500)) { [log] in log.append("block") }
         loop.perform(afterDelay: 0.25, inModes: [.tracking]) { [log] in log.append("tracking") }
@@ -72,7 +72,7 @@ import Testing
         #expect(log.all == ["block", "tracking"])
     }
 
-    @Test("A method is performed after a delay with its argument, and taken back by target and key")
+    @Test("A method is performed after a delay with its argument, and can be cancelled by target and key")
     func performArgument() {
         let target = Target(log)
         loop.perform(Target.say, on: target, with: "late", afterDelay: 0.5)
@@ -85,7 +85,7 @@ import Testing
         #expect(time.now == start + .milliseconds(500))
     }
 
-    @Test("Whoever waits for a block to be performed goes on when it was, and when it never will be")
+    @Test("A caller that waits for a block continues when it was performed, or when it never will be")
     func performAndWait() async throws {
         let thread = try TimerLoop.thread(name: "test")
         let log = log
@@ -95,7 +95,7 @@ import Testing
                 try startThread {
                     var answers = [thread.loop.perform(waitUntilDone: true) { log.append("first") }]
                     log.append("second")
-                    // On the loop's own thread it is called at once.
+                    // On the loop's own thread a block is called at once.
                     answers.append(
                         thread.loop.perform(waitUntilDone: true) {
                             thread.loop.perform(waitUntilDone: true) { log.append("third") }
@@ -117,7 +117,7 @@ import Testing
         #expect(answers == [true, true, false, false])
     }
 
-    @Test("A loop counts its fires, what they missed and saved, and how late they were")
+    @Test("A loop counts its fires, the ticks they missed, the wake-ups they saved, and how late they were")
     func statistics() {
         #expect(loop.lateness.count == 0)
         #expect(loop.statistics.fires == 0)
@@ -127,14 +127,14 @@ import Testing
         }
         loop.add(tick, forMode: .default)
         loop.run(until: start + .seconds(6.5))
-        // At 1, 2 (until 4.5), 5 and 6.
+        // Ticks at 1, 2 (whose handler lasts until 4.5), 5 and 6.
         #expect(log.count == 4)
         #expect(loop.statistics.fires == 4)
         #expect(loop.statistics.missedTicks == 2)
         #expect(loop.lateness.max == .zero)
         #expect(loop.lateness.count == 4)
 
-        // Due while another handler runs.
+        // The second one falls due while the first one's handler runs.
         tick.invalidate()
         let now = loop.now
         for offset in [100, 200] {
@@ -150,7 +150,7 @@ import Testing
         #expect(loop.statistics.wakeups >= 4)
     }
 
-    @Test("Deadlines that are called in one pass save wake-ups")
+    @Test("Deadlines that fire in one pass save wake-ups")
     func saved() {
         let now = time.now
         for offset in 1...3 {
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test("What a person who debugs wants to know stands in the descriptions")
+    @Test("Descriptions contain what is needed for debugging")
     func descriptions() {
         let timer = LoopTimer(timeInterval: 0.1, repeats: true, tolerance: 0.01) { [log] timer in log.append("\(timer)")
         }

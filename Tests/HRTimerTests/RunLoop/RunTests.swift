@@ -4,7 +4,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Running, modes and nesting, by the rules of `NSRunLoop` and `CFRunLoop`. On frozen time.
+/// Running, modes and nesting, by the rules of `NSRunLoop` and `CFRunLoop`. In manual time.
 @Suite struct RunTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -36,7 +36,7 @@ import Testing
         return timer
     }
 
-    @Test("With nothing to do every run returns at once, and run(mode:before:) says false")
+    @Test("A run with nothing to do returns at once, and run(mode:before:) returns false")
     func empty() {
         loop.run()
         loop.run(until: at(5))
@@ -45,7 +45,7 @@ import Testing
         #expect(loop.limitInstant(forMode: .default) == nil)
     }
 
-    @Test("run(mode:before:) waits for its limit and says true; timers do not end it (test_runLoopRunMode)")
+    @Test("run(mode:before:) waits for its limit and returns true; timers do not end it (test_runLoopRunMode)")
     func limit() {
         timer("tick", every: .seconds(1)) { [log, loop] _ in log.append(loop.currentMode?.rawValue ?? "none") }
         #expect(loop.currentMode == nil)
@@ -55,7 +55,7 @@ import Testing
         #expect(loop.currentMode == nil)
     }
 
-    @Test("When the last timer has fired the run ends early, and still says true (GNUstep general.m)")
+    @Test("A run ends early when the last timer has fired, and still returns true (GNUstep general.m)")
     func lastTimer() {
         timer("once", every: .seconds(2), repeats: false)
         #expect(loop.run(mode: .default, before: at(5)))
@@ -76,7 +76,7 @@ import Testing
         #expect(time.now == at(1))
     }
 
-    @Test("A loop cannot run in .common, nor in a mode nobody named")
+    @Test("A loop can run neither in .common nor in a mode that nothing was added for")
     func impossibleModes() {
         timer("tick", every: .seconds(1), modes: .common)
         #expect(!loop.run(mode: .common, before: at(5)))
@@ -84,7 +84,7 @@ import Testing
         #expect(time.now == start)
     }
 
-    @Test("On another thread than its own a loop does not run")
+    @Test("A loop does not run on a thread other than its own")
     func otherThread() throws {
         let main = TimerLoop.main
         let other = try startThread { [log] in
@@ -104,7 +104,7 @@ import Testing
         #expect(log.all == ["tracking"])
     }
 
-    @Test("Starved by another mode, a timer fires once when its own runs again, then on its grid")
+    @Test("A timer that another mode starves fires once when its own mode runs again, then on its grid")
     func starvation() {
         timer("default", every: .seconds(1)) { [self] _ in log.append("\(time.now == at(5.5))") }
         timer("tracking", every: .seconds(10), modes: .eventTracking)
@@ -137,7 +137,7 @@ import Testing
         #expect(log.all == ["moved"])
     }
 
-    @Test("A starved timer is there at once when a mode is added to it while that runs")
+    @Test("A starved timer fires at once when it is added to the mode that is running")
     func modeAddedWhileStarved() {
         let starved = timer("starved", every: .seconds(1))
         timer("tracking", every: .seconds(2), repeats: false, modes: .eventTracking) { [loop] _ in
@@ -147,7 +147,7 @@ import Testing
         #expect(log.all == ["tracking", "starved"])
     }
 
-    @Test("A timer in several modes has one deadline: one call, in whichever mode runs")
+    @Test("A timer in several modes has one deadline, and makes one call in the mode that runs")
     func severalModes() {
         timer("tick", every: .seconds(1), modes: .default, .eventTracking, .default)
         loop.run(until: at(1))
@@ -157,7 +157,7 @@ import Testing
         #expect(loop.liveTimers == 1)
     }
 
-    @Test(".common is all common modes, also those declared later (test_commonModes)")
+    @Test(".common stands for all common modes, also those declared later (test_commonModes)")
     func common() {
         let timer = timer("tick", every: .seconds(1), modes: .common)
         #expect(loop.contains(timer, forMode: .default))
@@ -180,7 +180,7 @@ import Testing
         #expect(log.all == ["custom", "common", "common"])
     }
 
-    @Test("More than 64 modes are as good as one")
+    @Test("A timer in more than 64 modes fires in each of them")
     func manyModes() {
         let tick = timer("tick", every: .seconds(1), modes: .init("mode 0"))
         for index in 1..<200 { loop.add(tick, forMode: .init("mode \(index)")) }
@@ -207,7 +207,7 @@ import Testing
         #expect(other.liveTimers == 0 && loop.liveTimers == 0)
     }
 
-    @Test("Removed from its last mode a timer stays valid and may go to another loop")
+    @Test("A timer that is removed from its last mode stays valid, and can be added to another loop")
     func moveLoop() {
         let other = TimerLoop(time: time.base)
         let tick = timer("tick", every: .seconds(1))
@@ -218,7 +218,7 @@ import Testing
         #expect(log.count == 2)
     }
 
-    @Test("A handler may move its timer to another loop, which goes on with it")
+    @Test("A handler may move its timer to another loop, where the timer continues")
     func moveLoopInside() {
         let other = TimerLoop(time: time.base)
         timer("tick", every: .seconds(1)) { [loop] timer in
@@ -231,7 +231,7 @@ import Testing
         #expect(log.count == 3)
     }
 
-    @Test("At the end of time a loop neither traps nor goes round in circles")
+    @Test("At the end of time a loop neither traps nor spins for ever")
     func endOfTime() {
         timer("tick", every: .seconds(1))
         time.advance(to: .distantFuture)
@@ -239,7 +239,7 @@ import Testing
         #expect(log.count == 1)
     }
 
-    @Test("In a nested run the timer that fires is not called again, others are, and the outer limit does not count")
+    @Test("A nested run does not fire the timer whose handler runs it, fires others, and ignores the outer limit")
     func nested() {
         timer("outer", every: .seconds(1)) { [self] _ in
             log.append("(")
@@ -252,7 +252,7 @@ import Testing
         #expect(log.all == ["outer", "(", "other", "other", ")"])
     }
 
-    @Test("A nested run fires what the outer pass had taken and not fired yet")
+    @Test("A nested run fires the timers that the outer pass has taken and not yet fired")
     func nestedTakesOver() {
         timer("first", every: .seconds(1), repeats: false) { [self] _ in
             loop.run(until: at(1))
@@ -264,7 +264,7 @@ import Testing
         #expect(log.all == ["first", "second", "back"])
     }
 
-    @Test("What the nested mode does not serve is left for the outer one")
+    @Test("Timers that the nested run's mode does not serve are left for the outer run")
     func nestedInOtherMode() {
         timer("first", every: .seconds(1), repeats: false) { [self] _ in
             loop.run(mode: .modal, before: at(2))
@@ -277,7 +277,7 @@ import Testing
         #expect(log.all == ["first", "modal", "back", "second"])
     }
 
-    @Test("stop() ends the innermost run alone, and is lost when nothing runs")
+    @Test("stop() ends only the innermost run, and has no effect when nothing runs")
     func stop() {
         loop.stop()
         timer("outer", every: .seconds(1), repeats: false) { [self] _ in
@@ -291,7 +291,7 @@ import Testing
         #expect(log.all == ["outer", "stopper", "nested ended", "stopper of all"])
     }
 
-    @Test("Kept alive, a loop with nothing to do waits for its limit, in any mode")
+    @Test("A loop that is kept alive waits for its limit with nothing to do, in any mode")
     func keptAlive() {
         loop.isKeptAlive = true
         loop.run(until: at(5))
@@ -302,7 +302,7 @@ import Testing
         loop.run()
     }
 
-    @Test("limitInstant is the earliest deadline of the mode, and runs nothing (Foundation fires what is due)")
+    @Test("limitInstant is the earliest deadline of the mode, and runs no timer (Foundation fires what is due)")
     func limitInstant() {
         timer("late", every: .seconds(5))
         timer("soon", every: .seconds(1), modes: .common)
@@ -316,7 +316,7 @@ import Testing
         #expect(loop.limitInstant(forMode: .modal) == .distantFuture)
     }
 
-    @Test("20,000 timers with captured objects are all freed: invalidated, fired, or left in a loop that goes")
+    @Test("20,000 timers free what they captured: invalidated, fired, or left in a loop that is freed")
     func leaks() {
         let canaries = Canaries()
         do {

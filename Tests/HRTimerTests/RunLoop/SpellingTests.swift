@@ -5,7 +5,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// One way to say a time: each spelling wherever a time is taken. On frozen time.
+/// The spellings of a time: each one works wherever a time is taken. In manual time.
 @Suite struct SpellingTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -23,7 +23,7 @@ import Testing
         return Double(before.duration(to: time.now).nanosecondsRoundedUp) / 1e9
     }
 
-    @Test("A length of time is seconds, a duration or Dispatch's interval, literal or not, for timers and runs")
+    @Test("A length of time is seconds, a Duration or a DispatchTimeInterval, literal or not, for timers and runs")
     func lengths() {
         let double = 0.5
         let whole = 2
@@ -62,14 +62,14 @@ import Testing
         #expect(log.all == ["instant", "date"])
     }
 
-    @Test("Dispatch's time is a point, too")
+    @Test("A point in time can also be a DispatchTime")
     func dispatchTime() {
         let timer = LoopTimer(fireAt: DispatchTime(uptimeNanoseconds: 5_000_000_000)) { _ in }
         #expect(timer.fireInstant == MonotonicInstant(nanoseconds: 5_000_000_000))
         #expect(LoopTimer(fireAt: DispatchTime.distantFuture) { _ in }.fireInstant == .distantFuture)
     }
 
-    @Test("NaN makes an invalid timer wherever it stands, and takes nothing for tolerances and limits")
+    @Test("A NaN interval or delay makes an invalid timer, and a NaN tolerance or limit counts as zero")
     func nan() {
         #expect(!LoopTimer(timeInterval: .nan, repeats: true) { _ in }.isValid)
         #expect(!LoopTimer(fireAt: start, interval: .nan, repeats: true) { _ in }.isValid)
@@ -113,7 +113,7 @@ import Testing
         carousel.invalidate()
     }
 
-    @Test("Tasks by key take every spelling; NaN is refused by its argument's name")
+    @Test("Named tasks take every spelling, and refuse NaN by the argument's name")
     func tasks() throws {
         let tasks = TimerRegistry(engine: try TimerEngine(.init(time: time.base)))
         try tasks.execute(name: "a", start: 0.5, interval: 1) { [log] in log.append("a") }
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test("Work for a queue takes every spelling; NaN means now")
+    @Test("Work for a queue takes every spelling, and NaN means now")
     func workOnQueue() throws {
         let engine = try TimerEngine(.init(time: time.base))
         let queue = DispatchQueue(label: "work")
@@ -154,7 +154,7 @@ import Testing
         engine.schedule(at: .distantPast, on: queue, execute: add("past"))
         engine.schedule(at: Date(timeIntervalSinceReferenceDate: .nan), on: queue, execute: add("no date"))
         engine.schedule(at: .now + .seconds(1_000_000_000), on: queue, execute: add("never"))
-        // At once, from the calling thread.
+        // These were submitted at once, by the calling thread.
         queue.sync {}
         #expect(log.all == ["NaN", "before", "past", "no date"])
         log.removeAll()
@@ -164,11 +164,11 @@ import Testing
         engine.shutdown()
     }
 
-    @Test("A timer of an engine is moved to every spelling of a time; NaN means now")
+    @Test("An engine's timer can be moved with every spelling of a time, and NaN means now")
     func movedTimers() throws {
         let engine = try TimerEngine(.init(time: time.base))
         let token = engine.schedule(at: .distantFuture, every: .seconds(1)) { [log, start = time.now] fire in
-            // A date of these years is exact to a quarter of a microsecond.
+            // A date in these years is exact to a quarter of a microsecond.
             log.append("\((start.duration(to: fire.deadline) + .milliseconds(1)).components.seconds)")
         }
         engine.reschedule(token, at: .now + .seconds(100))
@@ -240,7 +240,7 @@ import Testing
     }
     #endif
 
-    @Test("Target and action take every spelling, in each form")
+    @Test("Timers with target and action take every spelling, in each form")
     func targets() {
         final class Target: Sendable {
             let log: Recorder<String>

@@ -4,7 +4,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Target and action in every way of making a timer. On frozen time.
+/// Target and action in every way of making a timer. In manual time.
 @Suite struct TargetActionTests {
     final class Target: Sendable {
         let calls: Recorder<Int>
@@ -15,7 +15,7 @@ import Testing
     let time = ManualTime()
     let calls = Recorder<Int>()
 
-    /// `scheduled` is not for asynchronous functions.
+    /// Returns a timer for each way of making one, with `target` held strongly and weakly.
     private func makers(_ target: Target) -> (strong: [LoopTimer], weak: [LoopTimer]) {
         let soon = time.now.advanced(by: .seconds(1))
         let date = Date(timeIntervalSinceNow: 1)
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(
-        "By interval, in seconds, by instant and by date: strong targets are called and then freed, weak ones if there"
+        "By interval, instant or date, strong targets are called and then freed, and weak ones are called if alive"
     )
     func everyWay() {
         for isThere in [true, false] {
@@ -75,7 +75,7 @@ import Testing
         #expect(calls.all.allSatisfy { $0 == 1 })
     }
 
-    @Test("Scheduled, they are in the default mode of the thread's loop")
+    @Test("Scheduled timers with a target are in the default mode of the thread's loop")
     func scheduled() throws {
         func schedule() {
             let target = Target(calls)

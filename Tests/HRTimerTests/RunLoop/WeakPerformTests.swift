@@ -3,7 +3,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Performs whose target is not held. On frozen time.
+/// Performs that do not retain their target. In manual time.
 @Suite struct WeakPerformTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -23,14 +23,14 @@ import Testing
 
     final class Argument: Sendable {}
 
-    /// Asks for one of each.
+    /// Requests one perform of each kind.
     private func perform(_ target: Target) {
         loop.perform(Target.save, weakTarget: target)
         loop.perform(Target.close, weakTarget: target, afterDelay: 0.5)
         loop.perform(Target.say, weakTarget: target, with: "words", afterDelay: .seconds(1))
     }
 
-    @Test("With a weak target that exists performs come as with one that is held")
+    @Test("Performs with a weak target that is alive run like those with a strong one")
     func comes() {
         let target = Target(log)
         perform(target)
@@ -40,7 +40,7 @@ import Testing
         withExtendedLifetime(target) {}
     }
 
-    @Test("A weak target that is dropped is freed at once, and nothing is called (NSObject holds it for the delay)")
+    @Test("A weak target that is released is freed at once, and nothing is called (NSObject retains it for the delay)")
     func dropped() {
         weak let target: Target?
         do {
@@ -55,7 +55,7 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("A weak target that goes between its performs gets those before")
+    @Test("A weak target that is freed between its performs gets only those before")
     func goes() {
         do {
             let strong = Target(log)
@@ -67,7 +67,7 @@ import Testing
         #expect(log.all == ["save", "close"])
     }
 
-    @Test("Requests with a weak target are taken back by target and key, by the target alone, and by their timer")
+    @Test("Requests with a weak target are cancelled by target and key, by the target alone, and by their timer")
     func takenBack() {
         let (one, other) = (Target(log), Target(log))
         for target in [one, other] {
@@ -86,7 +86,7 @@ import Testing
         #expect(log.all == ["close", "words"])
     }
 
-    @Test("The argument for a weak target is held until the delay is over, or the request is taken back")
+    @Test("The argument for a weak target is retained until the delay is over or the request is cancelled")
     func argument() {
         weak let argument: Argument?
         let target = Taker()
@@ -104,7 +104,7 @@ import Testing
         func take(_ argument: Argument) {}
     }
 
-    @Test("A loop that has ended asks nothing of a weak target")
+    @Test("A loop that has ended makes no call to a weak target")
     func ended() throws {
         let target = Target(log)
         let held = try TimerLoop.thread(name: "weak-performs")

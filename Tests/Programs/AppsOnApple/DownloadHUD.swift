@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Shows up if a download takes its time, stays for a moment at least, and tells how far it is.
+/// Appears if a download takes its time, stays for a moment at least, and shows the progress.
 final class DownloadHUD {
     private(set) var isVisible = false
     private var progressTimer: Timer?

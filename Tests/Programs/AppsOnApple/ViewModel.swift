@@ -1,6 +1,6 @@
 import Foundation
 
-/// What stands behind a screen: on the main actor, with a timer, a task and work that is put off.
+/// The model behind a screen: on the main actor, with a timer, a task and deferred work.
 @MainActor final class ViewModel {
     private(set) var elapsed = 0
     private(set) var status = "idle"

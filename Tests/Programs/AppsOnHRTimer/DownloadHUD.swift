@@ -4,7 +4,7 @@ import Foundation
 import class HRTimerCompat.RunLoop
 import class HRTimerCompat.Timer
 
-/// Shows up if a download takes its time, stays for a moment at least, and tells how far it is.
+/// Appears if a download takes its time, stays for a moment at least, and shows the progress.
 final class DownloadHUD {
     private(set) var isVisible = false
     private var progressTimer: Timer?

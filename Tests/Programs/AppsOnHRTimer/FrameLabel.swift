@@ -4,7 +4,7 @@ import Foundation
 import class HRTimerCompat.CADisplayLink
 import typealias HRTimerCompat.CFTimeInterval
 
-/// How many frames a second the screen shows, as a label does.
+/// A label that shows the screen's frames per second.
 @MainActor final class FrameLabel {
     private var link: CADisplayLink?
     private var first: CFTimeInterval = 0

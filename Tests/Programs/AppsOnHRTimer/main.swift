@@ -2,10 +2,10 @@ import Foundation
 
 import class HRTimerCompat.RunLoop
 
-// Seven files of apps, one after the other on the main thread's loop; what they did is printed, by file.
+// Runs seven files of apps, one after the other, on the main thread's loop, and prints what each did.
 setvbuf(stdout, nil, _IOLBF, 0)
 
-/// Runs the main loop until it holds, ten seconds at most.
+/// Runs the main loop until the condition holds, for ten seconds at most.
 func run(_ name: String, until isDone: () -> Bool) {
     let limit = Date(timeIntervalSinceNow: 10)
     while !isDone(), Date() < limit { _ = RunLoop.main.run(mode: .default, before: Date(timeIntervalSinceNow: 0.01)) }

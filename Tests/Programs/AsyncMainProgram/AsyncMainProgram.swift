@@ -11,7 +11,7 @@ import MainThreadScenario
         try await Task.sleep(for: .seconds(60))
     }
 
-    /// In a program that is not linked with Foundation, which this one is not.
+    /// Tries to serve on a run loop. This program is not linked with Foundation, so that there is none.
     nonisolated private static func serveOnRunLoop() -> String {
         do throws(TimerError) {
             try TimerLoop().serveOnCurrentRunLoop()

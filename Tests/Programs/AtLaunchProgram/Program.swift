@@ -5,7 +5,7 @@ import HRTimer
 import HRTimerExecutors
 #endif
 
-/// An `async` main that calls no `install()`: prints whose its sleeps are, on which thread and at which priority it runs.
+/// An `async` main that calls no `install()`. Prints whose its sleeps are and at which priority it runs, on the main actor.
 @main
 struct Program {
     static func main() async throws {

@@ -5,11 +5,11 @@ import HRTimerCore
 import HRTimerExecutors
 import Synchronization
 
-/// A process in which every thread of Swift's pool is blocked: says whether what is named on the command line comes all the same,
+/// A process in which every thread of Swift's pool is blocked. Prints whether the event named on the command line still comes:
 /// `came` or `waits`. With `ours` as the second argument the pool is that of HRTimerExecutors.
 @main
 struct Program {
-    /// As the event is waited for: long for what must come, and for what must not as long as it would need thrice.
+    /// The time to wait for an event that must come. An event that must not come gets several times `delay`, in `judge`.
     private static let patience = 20.0
     private static let delay = Duration.milliseconds(50)
 
@@ -30,7 +30,7 @@ struct Program {
     private static func block() { gate.wait() }
 
     private static func judge(_ name: String) {
-        // What must run in the pool itself has begun before that is blocked.
+        // Work that must run in the pool itself begins before the pool is blocked.
         let begun = DispatchSemaphore(value: 0)
         prepare(name, begun)
         begun.wait()

@@ -3,26 +3,26 @@ public import HRTimer
 import Seeded
 import Synchronization
 
-/// Operations with deadlines that compute, suspend, add to their callers' task groups, nest, have cancellation handlers, cancel
-/// themselves, throw, and heed cancellation or not, at random; and what is known of each: a list of deadlines.
+/// Random operations with deadlines: they compute, suspend, add to their callers' task groups, nest, have cancellation
+/// handlers, cancel themselves, throw, and heed cancellation or not. The model of each operation is a list of deadlines.
 ///
-/// On a clock that stands still unless an operation moves it all is known exactly. On the real one an operation may be
+/// On a clock that stands still unless an operation moves it, the model is exact. On the real clock an operation may be
 /// cancelled a little later than its deadline, but never before.
 public struct DeadlineModel: Sendable {
     private let clock: MonotonicClock
     private let isExact: Bool
     private let pass: @Sendable (Duration) -> Void
 
-    /// `pass` lets so much time pass on that clock, without suspending. `isExact` if nothing else does.
+    /// `pass` lets that much time pass on the clock, without suspending. `isExact` is whether nothing else moves the clock.
     public init(_ clock: MonotonicClock, isExact: Bool, pass: @escaping @Sendable (Duration) -> Void) {
         self.clock = clock
         self.isExact = isExact
         self.pass = pass
     }
 
-    /// What an operation did otherwise than it should, and all that it did.
+    /// The error of an operation that did otherwise than it should, with all that it did.
     public struct Wrong: Error, CustomStringConvertible {
-        /// In words.
+        /// The fault, and all steps, in words.
         public let description: String
     }
 
@@ -30,11 +30,11 @@ public struct DeadlineModel: Sendable {
         let number: Int
     }
 
-    /// What is known of one task, which alone touches it.
+    /// The knowledge about one task, which alone touches it.
     private final class Known: @unchecked Sendable {
         // Sendable: one task has it.
         var random: SeededRandom
-        /// Of all scopes that the task is in.
+        /// The deadlines of all scopes that the task is in.
         var deadlines: [MonotonicInstant] = []
         var isWhollyCancelled = false
         var steps = 24
@@ -53,7 +53,7 @@ public struct DeadlineModel: Sendable {
         }
     }
 
-    /// One operation, in a task of its own. Throws what is wrong.
+    /// Runs one operation in a task of its own. Throws `Wrong` if it did otherwise than it should.
     public func run(seed: UInt64) async throws {
         let known = Known(seed)
         await Task.detached(name: "model") { await runTask(known) }.value
@@ -77,7 +77,7 @@ public struct DeadlineModel: Sendable {
     }
 
     private func check(_ known: Known, _ place: String) {
-        // In this order: a deadline that comes in between is not missed.
+        // In this order, so that a deadline that comes in between is not missed.
         let isCancelled = Task.isCancelled
         let isExpected = isExpected(known)
         if isExact ? isCancelled != isExpected : isCancelled && !isExpected {
@@ -92,7 +92,7 @@ public struct DeadlineModel: Sendable {
         }
     }
 
-    // Outside of groups.
+    // Steps outside of groups.
     private nonisolated(nonsending) func steps(_ known: Known) async throws {
         while known.steps > 0, known.below(6) > 0 {
             known.steps -= 1
@@ -107,7 +107,7 @@ public struct DeadlineModel: Sendable {
         }
     }
 
-    // In the body of a group, which may be the one around a deadline, or around several.
+    // Steps in the body of a group, which may be the one around a deadline, or around several.
     private nonisolated(nonsending) func steps(_ known: Known, _ group: inout TaskGroup<Bool>) async throws {
         while known.steps > 0, known.below(8) > 0 {
             known.steps -= 1
@@ -174,7 +174,7 @@ public struct DeadlineModel: Sendable {
             known.note("throw \(number)")
             throw Refusal(number: number)
         case 5 where known.below(10) == 0:
-            // Of one that is cancelled for a deadline a further cancellation is lost: see `withDeadline`.
+            // A further cancellation of a task that is cancelled for a deadline is lost: see `withDeadline`.
             guard isExact, !Task.isCancelled else { return }
             known.note("cancel")
             known.isWhollyCancelled = true

@@ -4,8 +4,8 @@ import Foundation
 import HRTimer
 import Synchronization
 
-/// What a timer of 1 ms does in 300 ms of a clock that may tick but once a millisecond: "calls wake-ups spun_us cpu_us early
-/// warnings". The arguments say of what, and how precise.
+/// Prints what a 1 ms timer does in 300 ms on a clock that may tick only once a millisecond: "calls wake-ups spun_us cpu_us
+/// early warnings". The arguments name the timer's face and its precision.
 @MainActor func coarseClock(_ arguments: [String]) {
     guard arguments.count == 2, let precision = TimerPrecision.allCases.first(where: { "\($0)" == arguments[1] }) else {
         print(
@@ -47,7 +47,7 @@ private final class Counts: Sendable {
 }
 
 private let runFor = Duration.milliseconds(300)
-/// Not where a millisecond begins.
+/// The first deadline, which is not where a millisecond begins.
 private var first: MonotonicInstant { .now.advanced(by: .microseconds(1370)) }
 
 private func onEngine(
@@ -62,7 +62,7 @@ private func onEngine(
     return (engine.statistics.wakeups, engine.statistics.spinTime)
 }
 
-/// Bare waits, without an engine that would look again.
+/// Makes bare waits, without an engine that would look at the clock again.
 private func waits(_ face: String, _ counts: Counts) throws -> (wakeups: UInt64, spun: Duration) {
     let waiter = try Waiter(face == "wait-futex" ? .futex : .libevent)
     for number in 0..<60 as Range<Int64> {

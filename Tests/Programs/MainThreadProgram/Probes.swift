@@ -4,7 +4,7 @@ import Foundation
 import HRTimer
 import Synchronization
 
-/// Prints what a probe of that name found.
+/// Runs the probe of that name, which prints what it found, and exits.
 @MainActor func runProbe(_ name: String) {
     switch name {
     case "idle": idle { TimerLoop.main.run(until: .now.advanced(by: .seconds(2))) }
@@ -28,9 +28,9 @@ import Synchronization
     exit(0)
 }
 
-/// How often all threads together slept and woke in the second half of the time that `run` takes, 2 s.
+/// Prints how often all threads together slept and woke in the second half of the 2 s that `run` takes.
 @MainActor private func idle(_ run: () -> Void) {
-    // Somebody has used the main queue.
+    // Makes sure that somebody has used the main queue.
     DispatchQueue.main.async {}
     let before = Atomic<Int>(-1)
     Thread.detachNewThread {
@@ -44,8 +44,8 @@ import Synchronization
     print(switches() - before.load(ordering: .relaxed))
 }
 
-/// The same where the main queue, which has no thread of its own, hosts the loop; without the thread that counts, which sleeps
-/// once.
+/// Prints the same number where the main queue, which has no thread of its own, hosts the loop. Leaves out the thread that
+/// counts, which sleeps once.
 @MainActor private func idleOnPool() {
     let timer = LoopTimer(timeInterval: .milliseconds(10), repeats: false) { _ in }
     TimerLoop.main.add(timer, forMode: .default)
@@ -68,7 +68,8 @@ private func switches() -> Int {
     }
 }
 
-/// The median time in ns from a post onto the main queue until it runs, the loop asleep: of the best of ten rounds of 100.
+/// Prints the median time in ns from a post onto the main queue to a sleeping loop until it runs: the best of ten rounds of
+/// 100.
 @MainActor private func post(_ run: () -> Void) {
     Thread.detachNewThread {
         var best = Int64.max
@@ -94,7 +95,7 @@ private func switches() -> Int {
     run()
 }
 
-/// A run in a block of the main queue leaves the queue alone, and does not spin; what came meanwhile comes after.
+/// A run inside a block of the main queue leaves the queue alone, and does not spin. Blocks that come meanwhile run later.
 @MainActor private func nested() {
     let log = Log()
     DispatchQueue.main.async {
@@ -115,7 +116,7 @@ private func switches() -> Int {
     print(log.all.joined(separator: ", "), log.counted < 10 ? "without spinning" : "in \(log.counted) passes")
 }
 
-/// Blocks of the loop, then timers, then the main queue, and a main queue that is ready keeps observers from being told.
+/// Blocks of the loop come first, then timers, then the main queue. No observer of waiting is called while that is ready.
 @MainActor private func order() {
     let log = Log()
     let observer = LoopObserver(activities: [.beforeWaiting, .afterWaiting]) { _, activity in
@@ -129,7 +130,7 @@ private func switches() -> Int {
     print(TimerLoop.main.run(mode: .default, before: .now.advanced(by: .seconds(5))), log.all.joined(separator: ", "))
 }
 
-/// A main queue that is never empty starves neither timers nor observers, nor they it.
+/// A main queue that is never empty starves neither timers nor observers, and they do not starve it.
 @MainActor private func starved() {
     let log = Log()
     @Sendable func again() {
@@ -168,7 +169,7 @@ private final class Log: Sendable {
     func count() { state.withLock { $0.count += 1 } }
 }
 
-/// Blocks for the main thread, from it and from another one, waited for and not.
+/// Blocks for the main thread, from that thread and from another one, with and without waiting.
 @MainActor private func performOnMain() {
     let log = Words()
     TimerLoop.performOnMain(waitUntilDone: true) { log.lines.append("at once") }

@@ -1,4 +1,4 @@
-// What only a process's main thread can show, one argument for each thing; MainThreadTests runs it.
+// Scenarios that only a process's main thread can show, one for each argument. MainThreadTests runs this program.
 import CHRTimer
 import Dispatch
 import Foundation

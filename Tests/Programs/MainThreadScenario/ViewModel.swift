@@ -3,7 +3,8 @@ import Dispatch
 import Glibc
 import HRTimer
 
-/// What a program does whose state is on the main actor: it says each word once all of that came, on the main actor.
+/// A program whose state is on the main actor. It says a word for each kind of call when all calls of that kind have come, on
+/// the main actor.
 @MainActor public final class ViewModel {
     private var words: Set<String> = []
     private var ticks = 0
@@ -16,12 +17,12 @@ import HRTimer
         "background", "foreground", "away",
     ]
 
-    /// Whether what belongs to the main actor must come on the main thread.
+    /// `onMainThread` is whether code of the main actor must run on the main thread.
     public init(onMainThread: Bool) {
         self.onMainThread = onMainThread
     }
 
-    /// Prints the words and exits when all are there; after 20 s with those that came, and 1.
+    /// Begins everything. Prints the words and exits when all have come. After 20 s it gives up, and exits with status 1.
     public func begin() throws {
         let watchdog = DispatchSource.makeTimerSource(queue: .global())
         watchdog.schedule(deadline: .now() + 20)
@@ -51,7 +52,7 @@ import HRTimer
             link.invalidate()
         }
         link.add(to: .main, forMode: .common)
-        // What this function is called on, the main actor, is where the block is called, which may use what is not Sendable.
+        // The block is called where this function was called, on the main actor, and may use what is not Sendable.
         let count = Count()
         LoopTimer.scheduledHere(timeInterval: .milliseconds(2), repeats: true) { timer in
             count.value += 1
@@ -108,7 +109,7 @@ import HRTimer
                 if absence.duration >= .milliseconds(200) { self.say("away") }
             }
         } catch { print(error) }
-        // SIGSTOP is another process's to end.
+        // Only another process can end a SIGSTOP.
         let keys = ["sh", "-c", "sleep 0.1; kill -STOP $PPID; sleep 0.6; kill -CONT $PPID"]
         var arguments = keys.map { strdup($0) } + [nil]
         var child = pid_t()

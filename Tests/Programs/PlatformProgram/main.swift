@@ -1,11 +1,11 @@
-// PlatformProgram WHAT: how the library does where little is to be had; PlatformTests runs it. Writes one line.
+// PlatformProgram WHAT: the library in restricted environments. PlatformTests runs it. Writes one line.
 import CHRTimer
 import CTestSupport
 import Glibc
 import HRTimer
 import Synchronization
 
-/// Counts calls, and early ones.
+/// Counts all calls, and the early ones.
 final class Tally: Sendable {
     private let calls = Atomic(0)
     private let early = Atomic(0)
@@ -19,7 +19,7 @@ final class Tally: Sendable {
     var earlyCount: Int { early.load(ordering: .relaxed) }
 }
 
-/// Every face, each with a tally. What they are is held until `end`.
+/// Every face of the library, each with a tally. Keeps their objects alive.
 struct Faces {
     let tallies: [(name: String, tally: Tally)]
     let engines: [TimerEngine]
@@ -69,7 +69,7 @@ struct Faces {
         self.tallies = tallies
     }
 
-    /// Until each has called that many times more.
+    /// Waits until each face has called that many times more. Returns what went wrong, or nil.
     func wait(for count: Int) -> String? {
         let goals = tallies.map { $0.tally.count + count }
         let start = MonotonicInstant.now
@@ -91,7 +91,7 @@ func refused(_ status: Int32) {
     exit(77)
 }
 
-// Without /proc Swift knows no arguments.
+// Without /proc Swift finds no command-line arguments.
 switch CommandLine.arguments.dropFirst().first ?? "all" {
 case "all":
     let faces = try Faces()

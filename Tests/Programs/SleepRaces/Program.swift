@@ -2,9 +2,9 @@ import DeadlineModel
 import Glibc
 import HRTimer
 
-/// Cancelled sleeps in task groups and `async let`, optimized and across modules: shapes in which an optimizer has freed a
-/// task's memory in the wrong order ("freed pointer was not the last allocation", swiftlang/swift#87481). It has come to its
-/// end, or it has crashed. Takes the number of rounds, 10^6 by default.
+/// Cancelled sleeps in task groups and `async let`, optimized and across modules. In such shapes an optimizer has freed a
+/// task's memory in the wrong order ("freed pointer was not the last allocation", swiftlang/swift#87481). The program comes to
+/// its end, or it crashes. Takes the number of rounds, 10^6 by default.
 ///
 /// Shapes with `async let` run on one thread, that of a `TimerExecutor`, and are cancelled from others. On two threads Swift's
 /// own runtime crashes in one of 10^7 rounds, without any sleep too: see `make async-let-fault`.
@@ -22,7 +22,7 @@ struct Program {
                 group.addTask {
                     var ended = 0
                     for round in 0..<rounds / workers {
-                        // The precise one spins, which the others would wait for.
+                        // The precise clock spins, and the others would wait for that.
                         let clock = (round + worker).isMultiple(of: 16) ? 2 : (round / 8) % 2
                         try await race(round, on: clocks[clock], executor)
                         ended += 1
@@ -35,7 +35,7 @@ struct Program {
             print("\(ended) rounds")
         }
         try await runDeadlines(rounds / 10, clocks)
-        // An executor's call of its jobs is among an engine's timers until it begins, maybe for no job any more.
+        // An executor's call of its jobs is among an engine's timers until it begins, even if there is no job any more.
         let patience = ContinuousClock.now.advanced(by: .seconds(10))
         let engines = [TimerEngine.shared, precise, lets]
         while engines.contains(where: { $0.liveTimers > 0 }) {
@@ -47,7 +47,7 @@ struct Program {
         }
     }
 
-    /// A tenth as many operations with deadlines, at random: takes the first seed as its second argument.
+    /// Runs random operations with deadlines. The program's second argument is the first seed.
     private static func runDeadlines(_ rounds: Int, _ clocks: [MonotonicClock]) async throws {
         #if compiler(>=6.2)
         let first = CommandLine.arguments.dropFirst(2).first.flatMap { UInt64($0) } ?? .random(in: 0..<1_000_000_000)
@@ -84,7 +84,7 @@ struct Program {
         }
     }
 
-    /// From this thread, while the executor's is anywhere in it.
+    /// Runs `body` on the executor, and cancels it from this thread, wherever the executor's thread is in it.
     private static func cancelled(_ executor: TimerExecutor, _ body: @escaping @Sendable () async -> Void) async {
         let task = Task.detached(executorPreference: executor) { await body() }
         await Task.yield()
@@ -120,7 +120,7 @@ struct Program {
         _ = await (one, other)
     }
 
-    /// Cancelled by the end of the scope.
+    /// The end of the scope cancels the `async let`.
     private static func asyncLetUnawaited(_ clock: MonotonicClock) async {
         async let _ = try clock.sleep(for: .seconds(3600))
         async let value = 3

@@ -1,6 +1,6 @@
 import CBench
 
-/// What this program is made of.
+/// Checks of how this program is built.
 enum BuildChecks {
     static func findings() -> [Finding] {
         [

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The clock that deadlines are read from, and the hardware that ends waits.
+/// Checks of the clock that deadlines are on, and of the hardware that ends waits.
 enum ClockChecks {
     static func findings(_ files: SystemFiles) -> [Finding] {
         [

@@ -1,4 +1,4 @@
-/// What a container or a control group takes away.
+/// Checks of the limits that a container or a control group imposes.
 enum ContainerChecks {
     static func findings(_ files: SystemFiles) -> [Finding] {
         [groups(files), quota(files), throttled(files), filter(files)]

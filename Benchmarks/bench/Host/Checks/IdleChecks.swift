@@ -1,6 +1,6 @@
 import Glibc
 
-/// How deeply processors sleep between deadlines.
+/// Checks of how deeply processors sleep between deadlines.
 enum IdleChecks {
     static func findings(_ files: SystemFiles) -> [Finding] {
         [driver(files), deepest(files), latencyBound(), haltPolling(files)]
@@ -19,7 +19,7 @@ enum IdleChecks {
         )
     }
 
-    /// The exit latency of the deepest state that is not disabled.
+    /// Checks the exit latency of the deepest state that is not disabled.
     static func deepest(_ files: SystemFiles) -> Finding {
         let directory = "/sys/devices/system/cpu/cpu0/cpuidle/"
         let states = files.list(directory).filter { files.read("\(directory)\($0)/disable") != "1" }

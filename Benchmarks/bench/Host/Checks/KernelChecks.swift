@@ -1,7 +1,7 @@
 import CBench
 import Glibc
 
-/// Which kernel it is, and which of its calls work here.
+/// Checks of the kernel, and of which of its calls work here.
 enum KernelChecks {
     static func findings(_ files: SystemFiles) -> [Finding] {
         [

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the machine has to do just now.
+/// Checks of the machine's present load.
 enum LoadChecks {
     static func findings(_ files: SystemFiles) -> [Finding] {
         let cores = Double(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
@@ -29,7 +29,8 @@ enum LoadChecks {
         )
     }
 
-    /// The share of the last ten seconds in which some thread had to wait for a processor: Documentation/accounting/psi.rst.
+    /// Checks the share of the last ten seconds in which some thread had to wait for a processor:
+    /// Documentation/accounting/psi.rst.
     static func pressure(_ files: SystemFiles) -> Finding {
         let line = files.field("some", of: "/proc/pressure/cpu")
         let share = line.flatMap { $0.split(separator: " ").first }.flatMap { Double($0.dropFirst("avg10=".count)) }
@@ -42,7 +43,8 @@ enum LoadChecks {
         )
     }
 
-    /// Field 41 of /proc/PID/stat is the policy, proc_pid_stat(5); kernel threads have no memory of their own.
+    /// Lists other real-time processes. Field 41 of /proc/PID/stat is the policy, proc_pid_stat(5); kernel threads have no
+    /// memory of their own.
     static func realTimeTasks(_ files: SystemFiles) -> Finding {
         let names = files.list("/proc").filter { $0.allSatisfy(\.isNumber) }.compactMap { process -> String? in
             guard let text = files.read("/proc/\(process)/stat"), let end = text.lastIndex(of: ")") else { return nil }

@@ -1,7 +1,7 @@
 import CBench
 import CHRTimer
 
-/// Two short measurements, against what the settings promise.
+/// Short measurements, compared with what the settings promise.
 enum MeasuredChecks {
     static func findings(_ files: SystemFiles) -> [Finding] {
         let before = MachineLoad.now()
@@ -26,7 +26,7 @@ enum MeasuredChecks {
         )
     }
 
-    /// Fifty waits of 1 ms for absolute deadlines, in an ordinary thread.
+    /// Checks fifty waits of 1 ms for absolute deadlines, on an ordinary thread.
     static func sleep(_ lateness_ns: [Int64], slack_ns: Int64) -> Finding {
         let why = "The simplest exact wait there is: everything else here is later than this."
         guard !lateness_ns.isEmpty else {

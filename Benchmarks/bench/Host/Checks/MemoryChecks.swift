@@ -1,6 +1,6 @@
 import Glibc
 
-/// What may take a page away from a thread that is about to need it.
+/// Checks of what may remove a page that a thread is about to need.
 enum MemoryChecks {
     static func findings(_ files: SystemFiles) -> [Finding] {
         [locking(), swap(files), hugePages(files), balancing(files)]

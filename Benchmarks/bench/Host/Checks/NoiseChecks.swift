@@ -1,4 +1,4 @@
-/// What interrupts threads from time to time.
+/// Checks of what interrupts threads from time to time.
 enum NoiseChecks {
     static func findings(_ files: SystemFiles) -> [Finding] {
         [watchdog(files), balancer(files), heat(files)]

@@ -2,7 +2,7 @@ import CBench
 import CHRTimer
 import Glibc
 
-/// How many processors there are, how fast they run, and who else may use them.
+/// Checks of the number of processors, their frequency, and who else may use them.
 enum ProcessorChecks {
     static func findings(_ files: SystemFiles) -> [Finding] {
         [

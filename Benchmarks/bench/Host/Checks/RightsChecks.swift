@@ -1,7 +1,7 @@
 import CHRTimer
 import Glibc
 
-/// What this process may ask of the scheduler, and how much of everything it may have.
+/// Checks of what this process may request from the scheduler, and of its resource limits.
 enum RightsChecks {
     static func findings(_ files: SystemFiles) -> [Finding] {
         [
@@ -31,7 +31,7 @@ enum RightsChecks {
         )
     }
 
-    /// On a thread of its own, which ends with it.
+    /// Tries SCHED_FIFO on a fresh thread, which ends afterwards.
     private static func fifoError() -> CInt {
         let error = try? onFreshThread { () -> CInt in
             var parameters = sched_param()
@@ -112,7 +112,7 @@ enum RightsChecks {
         )
     }
 
-    /// Nil where there is none.
+    /// Returns nil without a limit.
     private static func limit(of resource: Int32) -> UInt64? {
         var limits = rlimit()
         guard getrlimit(__rlimit_resource_t(UInt32(resource)), &limits) == 0 else { return nil }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A result as one page that holds all it needs: pictures inline, tables for who cannot see them, the machine, and the raw
+/// A result as one self-contained page: inline pictures, tables for readers who cannot see them, the machine, and the raw
 /// result to download. It loads nothing.
 struct HTMLReport {
     let file: ResultFile
@@ -114,7 +114,7 @@ struct HTMLReport {
             + "<tbody>\(lines.joined(separator: "\n"))</tbody></table></div>"
     }
 
-    /// Each with its plain value, to be sorted by.
+    /// Returns the cells of a row, each with its plain value for sorting.
     private func cells(_ row: ResultRow) -> String {
         func cell(_ value: Double?, _ text: String?, _ style: String = "") -> String {
             "<td data-value=\"\(value.map { "\($0)" } ?? "")\"\(style)>\(text ?? "–")</td>"
@@ -235,7 +235,7 @@ struct HTMLReport {
 
         """
 
-    /// Sorts a table by the column that is clicked, again for the other direction. Without it the page lacks only that.
+    /// Sorts a table by the clicked column; a second click reverses the order. Without the script the page lacks only that.
     private static let script = """
         document.querySelectorAll('thead button').forEach(b=>b.onclick=()=>{const t=b.closest('table'),
         n=[...b.closest('tr').children].indexOf(b.closest('th')),u=t.dataset.by!=n;t.dataset.by=u?n:'';

@@ -1,5 +1,5 @@
-/// One subject's histogram as a picture: the time is logarithmic and the same for all subjects of a page; bars are in
-/// proportion.
+/// One subject's histogram as a picture. The time is logarithmic and the same for all subjects of a page; bars are in
+/// proportion to their counts.
 struct HistogramChart {
     let row: ResultRow
     let axis: TimeAxis
@@ -21,7 +21,7 @@ struct HistogramChart {
 
     private var ticks: String {
         let ticks_ns = axis.ticks_ns
-        // Every label has its room: about 50 wide.
+        // Every label needs a width of about 50.
         let step = max(1, (ticks_ns.count * 50 + Int(plotWidth) - 1) / Int(plotWidth))
         return ticks_ns.enumerated().filter { $0.offset.isMultiple(of: step) }.map { _, tick_ns in
             let x = Self.left + axis.place(of: tick_ns) * plotWidth
@@ -42,7 +42,7 @@ struct HistogramChart {
         let step = plotWidth / Double(Self.bins)
         return counts.indices.flatMap { bin -> [String] in
             [(counts[bin], "bar"), (early[bin], "early")].filter { $0.0 > 0 }.map { count, style in
-                // A single fire is seen too.
+                // A single fire is visible too.
                 let tall = max(1.5, Double(count) / most * (base - 8))
                 return SVG.element(
                     "rect",
@@ -56,7 +56,7 @@ struct HistogramChart {
         .joined()
     }
 
-    /// Where the median is.
+    /// The mark of the median.
     private var marks: String {
         guard let p50 = row.lateness.p50 else { return "" }
         let x = Self.left + axis.place(of: p50) * plotWidth

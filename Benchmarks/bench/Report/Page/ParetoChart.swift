@@ -1,4 +1,4 @@
-/// The share of fires that are exact against what a fire costs: fixed margins as a line, the other subjects as points.
+/// The share of exact fires against the cost of a fire: fixed margins as a line, the other subjects as points.
 struct ParetoChart {
     let pareto: Pareto
     let width: Double
@@ -8,7 +8,7 @@ struct ParetoChart {
     private let right = 230.0
     private var bottom: Double { height - 46 }
 
-    /// Pictures of several intervals, one below the other, for a file of its own.
+    /// Returns a file with the pictures of several intervals, one below the other.
     static func standalone(_ paretos: [Pareto]) -> String {
         let width = 860.0, height = 380.0
         let charts = paretos.enumerated().map { number, pareto in
@@ -29,7 +29,7 @@ struct ParetoChart {
             + "aria-label=\"Share of exact fires against processor time\">\(content)</svg>"
     }
 
-    /// What spins throughout costs several times the rest: it would press the others together.
+    /// Subjects that spin all the time are left out: they cost several times the rest, which would be compressed.
     private var shown: [Pareto.Point] { pareto.points.filter { $0.cpuPerFire_ns < Double(pareto.interval_ns) * 0.8 } }
     private var most_ns: Double { max(1000, shown.map(\.cpuPerFire_ns).max() ?? 0) * 1.05 }
 

@@ -4,7 +4,7 @@ import Glibc
 struct PercentileChart {
     let width: Double
     let height: Double
-    /// Names at the ends of the curves; without them the reader needs the legend of the page.
+    /// Whether names are at the ends of the curves; without them the reader needs the legend of the page.
     let hasNames: Bool
     private let coloured: [ResultRow]
     private let others: [ResultRow]
@@ -22,13 +22,13 @@ struct PercentileChart {
         furthest = max(1, curves.compactMap { $0.last.map { Self.distance(of: $0.share) } }.max() ?? 1)
     }
 
-    /// The rows that get a colour: one of each kind where there are several, or the first ten.
+    /// Returns the rows that get a colour: all of them if there are at most ten, otherwise one of each kind.
     static func coloured(_ file: ResultFile, _ interval_ns: Int64) -> [ResultRow] {
         let rows = file.rows.filter { $0.interval_ns == interval_ns && $0.fires > 0 }
         return rows.count <= 10 ? rows : Digest(file, interval_ns: interval_ns).families.map(\.row)
     }
 
-    /// A picture of its own, light or dark as its reader has it. Shows the first interval of a sweep.
+    /// Returns a picture for a separate file, light or dark by its reader's setting. Shows the first interval of a sweep.
     static func standalone(_ file: ResultFile) throws -> String {
         let interval_ns = file.intervals_ns[0]
         let rows = file.rows.filter { $0.interval_ns == interval_ns }
@@ -98,7 +98,7 @@ struct PercentileChart {
             + coloured.enumerated().map { curve($1, "c\($0 % 10)") }.reversed().joined()
     }
 
-    /// At the right ends of the curves, moved apart where they would lie upon each other.
+    /// Names at the right ends of the curves, moved apart where they would overlap.
     private var names: String {
         let ends = coloured.enumerated().compactMap { number, row in
             row.distribution.curve().last.map { (number: number, row: row, y: y($0.value_ns) + 4) }
@@ -117,6 +117,6 @@ struct PercentileChart {
 }
 
 extension String {
-    /// "Linux 6.18.44" of the kernel's whole name.
+    /// The beginning of the kernel's full name, such as "Linux 6.18.44".
     var kernelName: String { split(separator: " ").prefix(2).joined(separator: " ") }
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Pieces of a picture in SVG. Colours are classes, so that one style serves light and dark, pages and pictures alone.
+/// Elements of an SVG picture. Colours are classes, so that one style serves light and dark, pages and separate pictures.
 enum SVG {
     static func element(_ name: String, _ attributes: [(String, String)], _ content: String? = nil) -> String {
         let head = "<\(name)" + attributes.map { " \($0)=\"\(escaped($1))\"" }.joined()
@@ -33,7 +33,7 @@ enum SVG {
             .replacing("\"", with: "&quot;")
     }
 
-    /// Ten colours that colour-blind eyes distinguish too, darker on white and lighter on black.
+    /// Ten colours that colour-blind readers can distinguish, darker on white and lighter on black.
     static let style = """
         :root{--back:#ffffff;--text:#1c1e21;--faint:#666c74;--grid:#e3e5e8;--other:#c3c7cd;--bar:#3f6fb5;\
         --c0:#c8102e;--c1:#0a66c2;--c2:#00806a;--c3:#c2571a;--c4:#7a3fa0;--c5:#8a6d00;--c6:#0092b3;--c7:#b0206e;--c8:#4c6b1f;\
@@ -59,7 +59,7 @@ struct TimeAxis {
     let low: Double
     let high: Double
 
-    /// Holds all the times, at least a decade of them. What is earlier than 100 ns lies at its beginning.
+    /// Covers all the times, and at least half a decade. Times below 100 ns are at its beginning.
     init(_ times_ns: [Int64], least_ns: Int64 = 100) {
         let known = times_ns.map { Double(max(least_ns, $0)) }
         let first = known.min() ?? 1000, last = known.max() ?? 10_000
@@ -67,12 +67,12 @@ struct TimeAxis {
         high = max(log10(last), low + 0.5)
     }
 
-    /// 0 at the beginning of the axis and 1 at its end.
+    /// Returns 0 at the beginning of the axis and 1 at its end.
     func place(of time_ns: Int64) -> Double {
         (min(max(log10(Double(max(1, time_ns))), low), high) - low) / (high - low)
     }
 
-    /// Round times on the axis: one, two and five of each decade, or the decades alone if those are enough.
+    /// Round times on the axis: one, two and five of each decade; on longer axes one and three, or the decades alone.
     var ticks_ns: [Int64] {
         let mantissas: [Double] = high - low > 3 ? [1] : high - low > 1.5 ? [1, 3] : [1, 2, 5]
         return (1...11).flatMap { decade in mantissas.map { $0 * pow(10, Double(decade)) } }
@@ -80,7 +80,7 @@ struct TimeAxis {
     }
 }
 
-/// A time without decimals that it does not need, for axes.
+/// Returns a time for an axis, without unnecessary decimals.
 func tickText(_ time_ns: Int64) -> String {
     for (name, size) in [("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1000)] as [(String, Int64)]
     where time_ns >= size {

@@ -1,5 +1,5 @@
-/// The JSON that cyclictest 2 writes with --json, for dashboards that read it: each subject is a thread, its histogram is of
-/// whole µs, rounded down. The colons inside two of its keys are cyclictest's.
+/// The JSON that cyclictest 2 writes with --json, for dashboards that read it. Each subject is a thread; its histogram has
+/// whole µs, rounded down. The colons inside two of the keys are cyclictest's.
 enum CyclictestJSON {
     static func text(_ file: ResultFile) -> String {
         let rows = file.rows.filter { $0.fires > 0 }
@@ -42,7 +42,7 @@ enum CyclictestJSON {
         ]
     }
 
-    /// Rounded down, also below zero.
+    /// Converts to µs, rounded down, also below zero.
     private static func microseconds(_ time_ns: Int64) -> Int64 {
         time_ns >= 0 ? time_ns / 1000 : (time_ns - 999) / 1000
     }

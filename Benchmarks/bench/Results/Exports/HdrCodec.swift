@@ -1,12 +1,12 @@
 import Foundation
 
-/// HdrHistogram's V2 encoding, as all its ports read it: counts as ZigZag LEB128 numbers with runs of zeros as negative ones,
-/// behind a header of 40 bytes, compressed, in base64. The compression is zlib's format with blocks that are stored as they are
-/// (RFC 1950, RFC 1951), which any reader takes and which needs no library.
+/// HdrHistogram's V2 encoding, which all its ports read: counts as ZigZag LEB128 numbers, with runs of zeros as negative
+/// numbers, behind a header of 40 bytes, compressed, in base64. The compression is zlib's format with stored blocks (RFC
+/// 1950, RFC 1951), which any reader accepts and which needs no library.
 ///
-/// HdrHistogram has no values below zero: early fires are counted as 0.
+/// HdrHistogram has no values below zero: early fires count as 0.
 enum HdrCodec {
-    /// An hour: more than any fire is late here.
+    /// One hour: later than any fire here.
     static let highestTrackable_ns: Int64 = 3_600_000_000_000
 
     static func base64(_ distribution: Distribution) -> String {
@@ -14,7 +14,7 @@ enum HdrCodec {
         return Data(bigEndian(UInt32(0x1c84_9314)) + bigEndian(UInt32(packed.count)) + packed).base64EncodedString()
     }
 
-    /// Counts by their place in HdrHistogram's array.
+    /// Returns the counts by their index in HdrHistogram's array.
     static func counts(_ distribution: Distribution) -> [Int64] {
         var counts: [Int64] = []
         for bucket in distribution.buckets {
@@ -48,7 +48,7 @@ enum HdrCodec {
         return head.flatMap(\.self) + numbers
     }
 
-    /// Small numbers of either sign in few bytes, seven bits in each; the ninth byte has eight.
+    /// Encodes small numbers of either sign in few bytes, seven bits in each; the ninth byte has eight bits.
     static func zigZag(_ value: Int64) -> [UInt8] {
         var rest = UInt64(bitPattern: (value << 1) ^ (value >> 63))
         var bytes: [UInt8] = []

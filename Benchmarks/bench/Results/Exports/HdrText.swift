@@ -2,8 +2,8 @@ import Foundation
 
 /// HdrHistogram's two text formats, in µs and s as its tools expect them.
 enum HdrText {
-    /// `.hgrm`: the percentile distribution of one subject, as `outputPercentileDistribution` of the Java original writes it
-    /// with five ticks a halving. Values are µs.
+    /// Returns the `.hgrm` format: the percentile distribution of one subject, as the Java original's
+    /// `outputPercentileDistribution` writes it with five ticks per halving. Values are µs.
     static func percentiles(_ row: ResultRow) -> String {
         var lines = [
             "Value".aligned(to: 12) + " " + "Percentile".aligned(to: 14) + " " + "TotalCount".aligned(to: 10) + " "
@@ -27,7 +27,8 @@ enum HdrText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// `.hlog`, version 1.3: an interval histogram for each subject, distinguished by their tags. Tags have no commas or spaces.
+    /// Returns the `.hlog` format, version 1.3: an interval histogram for each subject, with the subject as its tag. Tags
+    /// have no commas or spaces.
     static func log(_ file: ResultFile, startedAt start: Date = Date()) -> String {
         let start_s = start.timeIntervalSince1970.formatted(decimals: 3)
         var lines = [
@@ -47,8 +48,8 @@ enum HdrText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Where the percentile iterator of the original stops: five steps for each halving of what is left to 100 %, each at the
-    /// first bucket that reaches it, and once more at 100 %.
+    /// Returns the levels at which the original's percentile iterator stops: five steps for each halving of the rest up to
+    /// 100 %, each at the first bucket that reaches it, and a last one at 100 %.
     private static func levels(_ distribution: Distribution) -> [(value_ns: Int64, percent: Double, seen: Int64)] {
         var levels: [(value_ns: Int64, percent: Double, seen: Int64)] = []
         var percent = 0.0
@@ -68,7 +69,7 @@ enum HdrText {
         return levels
     }
 
-    /// From the middles of the buckets, as the original does.
+    /// Computes mean and deviation from the middles of the buckets, like the original.
     private static func moments(_ distribution: Distribution) -> (mean: Double, deviation: Double) {
         guard distribution.count > 0 else { return (0, 0) }
         let values = distribution.buckets.map { bucket in

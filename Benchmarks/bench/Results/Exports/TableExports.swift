@@ -1,6 +1,6 @@
 /// Tables for other programs, and for pages.
 enum TableExports {
-    /// RFC 4180, with a line for each subject or operation; times in ns, and empty where nothing is known.
+    /// Returns RFC 4180 with a line for each subject or operation; times are in ns, and unknown values are empty.
     static func csv(_ file: ResultFile) -> String {
         file.rows.isEmpty ? operationsCSV(file) : latenciesCSV(file)
     }
@@ -50,7 +50,7 @@ enum TableExports {
         return isPlain ? cell : "\"" + cell.replacing("\"", with: "\"\"") + "\""
     }
 
-    /// A table for a README or a pull request, with the host and the command above it.
+    /// Returns a table for a README or a pull request, with the host and the command above it.
     static func markdown(_ file: ResultFile) -> String {
         var lines = file.host.lines.prefix(3).map { "* \($0.title): \(escaped($0.text))" }
         if !file.command.isEmpty {

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOPosix
 
-/// Eight people a room: a line that one of them writes goes to all the others. On one event loop.
+/// Rooms of eight people: a line that one of them writes goes to all the others.
 final class Rooms: @unchecked Sendable {
-    // Sendable: used on one event loop.
+    // Sendable: used only on one event loop.
     private var rooms: [[ObjectIdentifier: any Channel]] = [[:]]
 
     func enter(_ channel: any Channel) -> Int {

@@ -3,7 +3,7 @@ import Measured
 import NIOCore
 import NIOPosix
 
-/// How a server closes who is silent.
+/// How a server closes silent connections.
 enum Way: String, CaseIterable, Sendable {
     case none, nio, hrtimer
 
@@ -16,9 +16,9 @@ enum Way: String, CaseIterable, Sendable {
     }
 }
 
-/// What closed connections, and how much later than their silence allows. On the event loop alone.
+/// Counts of the connections, and how much later than their timeout the silent ones were closed.
 final class Closings: @unchecked Sendable {
-    // Sendable: used on one event loop, and read when that has ended.
+    // Sendable: used only on one event loop, and read after that has ended.
     var lateness_ns: [Int64] = []
     var early = 0
     var open = 0
@@ -33,7 +33,7 @@ final class Closings: @unchecked Sendable {
     }
 }
 
-/// NIO's handler tells this one that nothing was read.
+/// Closes the connection when NIO's IdleStateHandler reports that nothing was read.
 final class ClosesOnEvent: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     private let closings: Closings
@@ -54,7 +54,7 @@ final class ClosesOnEvent: ChannelInboundHandler {
     }
 }
 
-/// This library's timeout: touched by each read, its call passed to the channel's event loop.
+/// Closes the connection by this library's timeout: each read touches it, and its call is passed to the channel's event loop.
 final class ClosesByTimeout: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     private let closings: Closings
@@ -73,7 +73,7 @@ final class ClosesByTimeout: ChannelInboundHandler {
         idle = IdleTimeout(timeout, engine: engine) {
             loop.execute {
                 let (handler, context) = bound.value
-                // Meanwhile something may have come.
+                // Something may have been read meanwhile.
                 guard let idle = handler.idle, !idle.isRunning else { return }
                 handler.closings.note(silence_ns: monotonic_ns - handler.lastRead_ns, timeout: handler.timeout)
                 context.close(promise: nil)
@@ -84,7 +84,7 @@ final class ClosesByTimeout: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         lastRead_ns = monotonic_ns
-        // False if it expired just now: it is started again, and the close that is on its way finds it running.
+        // If the timeout has just expired, starts it again: the close that is on its way then finds it running.
         if idle?.touch() == false { idle?.resume() }
         context.fireChannelRead(data)
     }

@@ -4,10 +4,10 @@ import Measured
 import NIOCore
 import NIOPosix
 
-/// One way, in a process of its own, so that its memory is its own.
+/// A server with one kind of timeout, in a process of its own, so that its memory can be measured.
 struct Server {
     let way: Way
-    /// Which of several servers, if one process may not have as many descriptors.
+    /// The number of this server among several, if one process may not have enough descriptors.
     let shard: Int
     let count: Int
     let rate: Int
@@ -39,14 +39,14 @@ struct Server {
         let empty = DispatchSemaphore(value: 0)
         try group.next().submit { closings.whenEmpty = { empty.signal() } }.wait()
         let before_KiB = Usage.resident_KiB ?? 0
-        // Addresses of its own for each run: the ports of the one before are in TIME_WAIT for a minute.
+        // Each run has its own addresses, since the ports of the run before stay in TIME_WAIT for a minute.
         let address = Way.allCases.firstIndex(of: way)! * 64 + shard * 8
-        // Without a timeout the client leaves by itself; its talking is what is measured.
+        // Without a timeout the client leaves by itself: only its talking is measured.
         let people = try Child([
             "--client", "\(server.localAddress!.port!)", "\(count)", "\(rate)", "\(seconds)", "\(address)",
         ])
         people.awaitLine("connected")
-        // The last ones may still be in the backlog.
+        // The last connections may still be in the backlog.
         while try group.next().submit({ closings.entered }).wait() < count { usleep(10_000) }
         let resident_KiB = Usage.resident_KiB ?? 0
         let begin = Usage.now()
@@ -74,7 +74,7 @@ struct Server {
     }
 }
 
-/// This program once more, with other arguments.
+/// A child process of this program, with other arguments.
 final class Child {
     private let process = Process()
     private let output = Pipe()

@@ -1,13 +1,13 @@
-// A chat server with an idle timeout for each of 50,000 connections: NIO's and this library's.
+// A chat server with an idle timeout for each of 50,000 connections: NIO's, and this library's.
 import CClient
 import Foundation
 import Measured
 
-/// Raises the limit on descriptors, as far as that goes, and says how many connections a process may have.
+/// Raises the limit on descriptors as far as possible. Returns how many of `count` connections a process may have.
 func connectionsAllowed(of count: Int) -> Int {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    // Beyond the hard limit with CAP_SYS_RESOURCE alone: setrlimit(2).
+    // Only CAP_SYS_RESOURCE allows more than the hard limit: setrlimit(2).
     let enough = max(limit.rlim_max, UInt(count + 1000))
     var more = rlimit(rlim_cur: enough, rlim_max: enough)
     if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &more) == 0 { return count }
@@ -27,7 +27,7 @@ if arguments.count == 7, arguments[1] == "--client" {
 let (rate, seconds, timeout) = (number("rate", 2000), number("seconds", 10), number("timeout", 20))
 let allowed = connectionsAllowed(of: count)
 if let name = option("serve") {
-    // Nobody waits for ever for a server that hangs.
+    // Ends a server that hangs.
     alarm(UInt32(seconds + 3 * timeout + 120))
     guard let way = Way(rawValue: name) else { fatalError("--serve takes \(Way.allCases.map(\.rawValue))") }
     let shard = Int(number("shard", 0))
@@ -41,7 +41,7 @@ if let name = option("serve") {
     )
     FileHandle.standardOutput.write(try JSONEncoder().encode(try server.run()))
 } else {
-    // All connections at once, in one process if it may have so many, else in several.
+    // All connections at once, in one process if it may have that many, otherwise in several.
     let shards = (count + allowed - 1) / allowed
     var rows: [Figures.Row] = []
     for way in Way.allCases {

@@ -2,7 +2,7 @@ import CGame
 import HRTimer
 import Measured
 
-/// The game, whoever calls its frames; and when they were called.
+/// The game, independent of what calls its frames, and a record of when they were called.
 @MainActor final class Game {
     private var world = World()
     private var behind = Duration.zero
@@ -11,7 +11,7 @@ import Measured
 
     func frame(after delta: Duration) {
         frames_ns.append(monotonic_ns)
-        // After a long break, as in a debugger, a tenth of a second is enough.
+        // After a long break, for example in a debugger, catches up on a tenth of a second only.
         behind += min(delta, .milliseconds(100))
         while behind >= World.step {
             world.advance()
@@ -22,7 +22,7 @@ import Measured
         if !game_save_picture(picture) { print("no picture of the window could be saved") }
     }
 
-    /// How far each time between two frames is from the display's. A second's frames are left out: the window opens.
+    /// Returns how far each time between two frames is from the display's, without the first second, when the window opens.
     func row(_ name: String, isOurs: Bool, period_ns: Int64, _ used: Usage) -> Figures.Row {
         let steps = zip(frames_ns.dropFirst(61), frames_ns.dropFirst(60)).map { $0 - $1 }
         guard !steps.isEmpty else { fatalError("\(name): too few frames, \(frames_ns.count)") }

@@ -1,4 +1,4 @@
-/// Two paddles and a ball, in steps of a fixed length.
+/// Two paddles, of which one mirrors the other, and a ball. They advance in fixed steps.
 struct World: Sendable {
     static let step = Duration.milliseconds(2)
     private(set) var paddle = 0.5

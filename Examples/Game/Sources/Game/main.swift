@@ -1,4 +1,4 @@
-// A game in a window of SDL's, on X11 or on Wayland, its frames called by a display link, by SDL_Delay and by SDL's own vsync.
+// A game in an SDL window, on X11 or Wayland. A display link, SDL_Delay and SDL's own vsync call its frames in turn.
 import CGame
 import Glibc
 import HRTimer
@@ -7,7 +7,7 @@ import Measured
 let seconds = number("seconds", 10)
 let folder = option("output") ?? "."
 
-/// Opens the window, plays, and closes it.
+/// Opens the window, plays with `body`, and closes the window.
 @MainActor func play(vsync: Bool = false, _ body: (Game) throws -> Void) rethrows -> (Game, Usage) {
     if let error = game_open(vsync) {
         print("no window: \(String(cString: error)). Set DISPLAY or WAYLAND_DISPLAY, or run `make game`.")
@@ -20,7 +20,7 @@ let folder = option("output") ?? "."
     return (game, Usage.now() - before)
 }
 
-/// The usual loop: each frame as long after the one before as `wait` says.
+/// The usual game loop: `wait` determines the time between two frames.
 @MainActor func loop(_ game: Game, wait: () -> Void) {
     let end_ns = monotonic_ns + Int64(seconds * 1e9)
     var last_ns = monotonic_ns

@@ -1,7 +1,7 @@
 import Glibc
 import Measured
 
-/// A client that asks again and again on one connection, and counts how long each answer took.
+/// A client that sends requests on one connection, and measures how long each answer takes.
 struct Client {
     private let descriptor: Int32
 
@@ -19,13 +19,13 @@ struct Client {
         guard status == 0 else { fatalError("no server: \(String(cString: strerror(errno)))") }
     }
 
-    /// How long the answer took.
+    /// Sends a request. Returns how long the answer took, in ns.
     func get(_ path: String) -> Int64 {
         let request = Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
         let begin_ns = monotonic_ns
         guard write(descriptor, request, request.count) == request.count else { fatalError("the server has closed") }
         var bytes = [UInt8](repeating: 0, count: 4096), text = ""
-        // An answer of this server comes in one piece or two; its body ends with the only line feed that no carriage return precedes.
+        // This server's answer comes in one piece or two. Its body ends with the only line feed without a carriage return.
         repeat {
             let count = read(descriptor, &bytes, bytes.count)
             guard count > 0 else { fatalError("the server has closed") }

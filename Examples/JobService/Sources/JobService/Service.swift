@@ -5,7 +5,7 @@ import Measured
 import ServiceLifecycle
 import Synchronization
 
-/// A service that shows prices: a periodic job fetches them from an exchange that fails at times, requests read them.
+/// A service that shows prices. A periodic job fetches them from an exchange that fails at times, and requests read them.
 final class Prices: Sendable {
     struct Unavailable: Error {}
     struct State: Sendable {
@@ -15,7 +15,7 @@ final class Prices: Sendable {
     private let state = Mutex(State())
     var counts: State { state.withLock { $0 } }
 
-    /// The exchange: answers after 2 ms, and every third time not at all.
+    /// The exchange: answers after 2 ms, and fails every third time.
     private func fetch() async throws -> Double {
         let isBroken = state.withLock { state in
             state.fetches += 1
@@ -27,7 +27,7 @@ final class Prices: Sendable {
         return state.withLock { $0.price } + Double.random(in: -1...1)
     }
 
-    /// The job: with a retry that waits longer each time, and a limit.
+    /// The job: fetches a price, and retries with waits that grow, within a time limit.
     func update() async throws {
         let retry = Retry(
             .exponential(initial: .milliseconds(1), jitter: .full),
@@ -43,11 +43,11 @@ final class Prices: Sendable {
 
     func noteFailure() { state.withLock { $0.givenUp += 1 } }
 
-    /// What the program serves: until a signal, or until somebody triggers the group's graceful shutdown.
+    /// Returns the services of the program. They run until a signal, or until the group's graceful shutdown is triggered.
     func group(port: Int, bound: @escaping @Sendable (Int) -> Void) -> ServiceGroup {
         let router = Router()
         router.get("/price") { [self] _, _ in "\(counts.price)\n" }
-        // What is measured: a handler that waits, as handlers do.
+        // The handler that is measured: it waits, as handlers do.
         router.get("/later") { [self] _, _ in
             try await Task.sleep(for: .milliseconds(5), tolerance: .zero)
             return "\(counts.price)\n"

@@ -1,5 +1,5 @@
-// A service of Hummingbird with a periodic job, a retry and a graceful shutdown: under HRTimerExecutors, and under the standard
-// library's executors.
+// A Hummingbird service with a periodic job, a retry and a graceful shutdown, on HRTimerExecutors and on the standard library's
+// executors.
 import Foundation
 import HRTimerExecutors
 import Measured
@@ -7,7 +7,7 @@ import ServiceLifecycle
 
 let requests = Int(number("requests", 1000))
 
-/// Serves until the client has what it wants, and says what that cost.
+/// Serves until the client has all of its answers. Returns what that cost.
 @Sendable func serve(name: String, isOurs: Bool) async throws -> Figures.Row {
     let prices = Prices()
     let (ports, port) = AsyncStream.makeStream(of: Int.self)
@@ -18,7 +18,7 @@ let requests = Int(number("requests", 1000))
         let samples = await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 let client = Client(port: number)
-                // What a request takes that does not wait is not the timer's.
+                // The time of a request that does not wait is not due to the timer, and is subtracted.
                 let floor_ns = (0..<200).map { _ in client.get("/price") }.sorted()[100]
                 continuation.resume(returning: (0..<requests).map { _ in client.get("/later") - 5_000_000 - floor_ns })
             }
@@ -64,7 +64,7 @@ case "hrtimer", "precise":
         try report(try await serve(name: name, isOurs: true))
     }
 case "forever":
-    // The service alone, until SIGTERM.
+    // Runs only the service, until SIGTERM.
     try TimerExecutors.run {
         try await Prices().group(port: Int(number("port", 8080))) { print("http://127.0.0.1:\($0)/price") }.run()
     }

@@ -2,7 +2,7 @@ import CReceiver
 import Glibc
 import Synchronization
 
-/// Receives a piece on a thread of its own, and says how far each interval between two clocks is from the tempo's.
+/// Receives a piece on a thread of its own, and notes when each clock message came.
 final class Receiver: Sendable {
     let port: UInt16
     private let descriptor: Int32
@@ -42,7 +42,7 @@ final class Receiver: Sendable {
         }
     }
 
-    /// Waits for the end of the piece.
+    /// Waits for the end of the piece. Returns the time stamps of its clocks.
     func end() -> [Int64] {
         if let thread = thread.withLock({ $0 }) { pthread_join(thread, nil) }
         close(descriptor)
@@ -51,7 +51,7 @@ final class Receiver: Sendable {
 }
 
 extension Tempo {
-    /// How far each interval is from its own tempo's, and how much longer the whole piece took than it should.
+    /// Returns how far each interval is from that of its tempo, and how much longer the whole piece took than it should.
     func jitter(of stamps: [Int64]) -> (samples_ns: [Int64], drift_ns: Int64) {
         guard stamps.count == total else { fatalError("\(stamps.count) clocks of \(total) were received") }
         var samples: [Int64] = []

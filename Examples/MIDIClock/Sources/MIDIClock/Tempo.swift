@@ -1,9 +1,9 @@
-/// A piece whose tempo changes at once, as when a musician turns the knob.
+/// A piece whose tempo changes abruptly, as when a musician turns the knob.
 struct Tempo: Sendable {
-    /// 24 clocks a beat: MIDI 1.0, System Real Time messages.
+    /// MIDI 1.0, System Real Time messages: 24 clocks per beat.
     static let clocksPerBeat = 24.0
     let beatsPerMinute: [Double] = [120, 174, 90]
-    /// Of each tempo.
+    /// How long each tempo lasts.
     let seconds: Double
 
     func interval(_ part: Int) -> Duration { .seconds(60 / beatsPerMinute[part] / Self.clocksPerBeat) }
@@ -11,7 +11,7 @@ struct Tempo: Sendable {
     var total: Int { beatsPerMinute.indices.reduce(0) { $0 + clocks($1) } }
 }
 
-/// The bytes of MIDI that a clock sends.
+/// The MIDI bytes that a clock sends.
 enum MIDI {
     static let clock: UInt8 = 0xF8, start: UInt8 = 0xFA, stop: UInt8 = 0xFC
 }

@@ -1,4 +1,4 @@
-// A MIDI clock whose tempo changes, by three ways to wait; what counts is what the receiver sees.
+// A MIDI clock whose tempo changes, with different ways to wait, measured at the receiver.
 import CReceiver
 import Glibc
 import HRTimer
@@ -17,7 +17,7 @@ struct Port: Sendable {
 
 typealias Way = @Sendable (Port) async throws -> Void
 
-/// Plays the piece and listens to it.
+/// Plays the piece in one of the ways, and measures it at the receiver.
 func measure(_ name: String, isOurs: Bool, _ way: Way) async throws -> Figures.Row {
     let receiver = Receiver()
     let port = Port(descriptor: sender_open(receiver.port))
@@ -36,7 +36,7 @@ func measure(_ name: String, isOurs: Bool, _ way: Way) async throws -> Figures.R
     return Figures.Row(name, isOurs: isOurs, samples_ns: heard.samples_ns, facts: facts)
 }
 
-/// One sequence of ticks, whose interval is set when the tempo changes: what is left of the present one scales.
+/// One sequence of ticks, whose interval is set when the tempo changes: the remainder of the present interval scales.
 @Sendable func byTicks(_ clock: MonotonicClock, _ port: Port) async throws {
     let ticks = clock.ticks(every: tempo.interval(0))
     var (part, count) = (0, 0)

@@ -1,19 +1,19 @@
 import Foundation
 
-/// What a program measured, as it stands in its file: one row for each way of doing the same thing.
+/// The results of a program, as written to its file: one row for each way of doing the same thing.
 public struct Figures: Codable, Sendable {
-    /// One way.
+    /// The results of one way.
     public struct Row: Codable, Sendable {
-        /// As table and picture call it.
+        /// The name of the way in table and picture.
         public var name: String
-        /// This library's way, which the picture shows in another colour.
+        /// Whether it is this library's way, which the picture shows in another colour.
         public var isOurs: Bool
-        /// What the picture is of, in ns, in no order.
+        /// The samples that the picture shows, in ns, in no order.
         public var samples_ns: [Int64]
-        /// What else there is to say, with the unit in the name.
+        /// Further results, with the unit in the name.
         public var facts: [String: Double]
 
-        /// A way, and what was measured of it.
+        /// Creates the row of one way.
         public init(_ name: String, isOurs: Bool, samples_ns: [Int64], facts: [String: Double] = [:]) {
             self.name = name
             self.isOurs = isOurs
@@ -21,7 +21,7 @@ public struct Figures: Codable, Sendable {
             self.facts = facts
         }
 
-        /// The smallest sample that is not below this share of all; nil where fewer than ten are beyond it.
+        /// Returns the smallest sample that is not below this share of all samples; nil if fewer than ten lie beyond it.
         public func quantile_ns(_ share: Double) -> Int64? {
             guard !samples_ns.isEmpty, share <= 0.5 || Double(samples_ns.count) * (1 - share) >= 10 else { return nil }
             let sorted = samples_ns.sorted()
@@ -29,20 +29,20 @@ public struct Figures: Codable, Sendable {
         }
     }
 
-    /// Which program measured it.
+    /// The program that measured.
     public var program: String
-    /// With which options.
+    /// The command line with its options.
     public var command: String
-    /// What a sample is.
+    /// What a sample measures.
     public var quantity: String
-    /// The system that it was measured on: its processors and kernel.
+    /// The system: its processors and kernel.
     public var host: String
-    /// When.
+    /// When it was measured.
     public var date: String
-    /// The ways, in the order of the table.
+    /// One row for each way, in the order of the table.
     public var rows: [Row]
 
-    /// What this process measured, now and here.
+    /// Creates the results of this process, with its command line, its system and the present time.
     public init(_ program: String, quantity: String, rows: [Row]) {
         self.program = program
         self.quantity = quantity
@@ -54,16 +54,16 @@ public struct Figures: Codable, Sendable {
         date = Date.now.ISO8601Format()
     }
 
-    /// A file's.
+    /// Reads results from a file.
     public init(contentsOf path: String) throws {
         self = try JSONDecoder().decode(Self.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    /// Writes the file, as JSON.
+    /// Writes the results to a file, as JSON.
     public func write(to path: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // A line for each key, and one for each row's samples.
+        // One line for each key, and one for each row's samples.
         let text =
             String(decoding: try encoder.encode(self), as: UTF8.self)
             .replacingOccurrences(of: ",\"", with: ",\n\"") + "\n"
@@ -79,7 +79,7 @@ public struct Figures: Codable, Sendable {
             "\(model.trimmingCharacters(in: .whitespaces)), \(count) processors, Linux \(kernel.trimmingCharacters(in: .newlines))"
     }
 
-    /// A table of Markdown, as the README has it.
+    /// The results as a Markdown table, for the README.
     public var table: String {
         let names = Set(rows.flatMap(\.facts.keys)).sorted()
         var lines = [

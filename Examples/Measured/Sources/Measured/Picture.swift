@@ -1,7 +1,7 @@
 import Foundation
 
 extension Figures {
-    /// A picture of the rows: what share of the samples is below which value, up to 99.9 %. One curve a row.
+    /// The picture, as SVG: one curve for each row, of the values below which each share of its samples lies, up to 99.9 %.
     public var picture: String {
         let (left, top, width, height) = (70.0, 56.0, 560.0, 300.0)
         let shares = [0.0, 0.5, 0.9, 0.99, 0.999]
@@ -65,7 +65,7 @@ extension Figures {
             """
     }
 
-    /// Writes the file and draws the picture of it, and prints the table: the end of each of these programs.
+    /// Writes the file, draws its picture, and prints the table. Each of these programs ends with that.
     public func publish(to folder: String) throws {
         try write(to: folder + "/measured.json")
         let read = try Figures(contentsOf: folder + "/measured.json")

@@ -1,13 +1,13 @@
 import Glibc
 
-/// What a process has used.
+/// The resources that a process has used.
 public struct Usage: Sendable {
-    /// Processor time, the kernel's included.
+    /// Processor time, including the kernel's.
     public var cpu_ns: Int64
-    /// Those that the process itself asked for, by waiting.
+    /// Voluntary context switches: those that the process made by waiting.
     public var contextSwitches: Int
 
-    /// Of this process, or of its children that have ended.
+    /// Returns the usage of this process, or of its children that have ended.
     public static func now(ofChildren: Bool = false) -> Usage {
         var usage = rusage()
         getrusage(__rusage_who_t(ofChildren ? RUSAGE_CHILDREN.rawValue : RUSAGE_SELF.rawValue), &usage)
@@ -17,14 +17,14 @@ public struct Usage: Sendable {
         return Usage(cpu_ns: Int64(cpu_us) * 1000, contextSwitches: usage.ru_nvcsw)
     }
 
-    /// What was used in between.
+    /// Returns the usage between two readings.
     public static func - (left: Usage, right: Usage) -> Usage {
         Usage(cpu_ns: left.cpu_ns - right.cpu_ns, contextSwitches: left.contextSwitches - right.contextSwitches)
     }
 
-    /// Resident memory of this process; nil where there is no /proc.
+    /// The resident memory of this process; nil if there is no /proc.
     public static var resident_KiB: Int? { line("VmRSS:") }
-    /// Threads of this process.
+    /// The number of threads of this process; nil if there is no /proc.
     public static var threads: Int? { line("Threads:") }
 
     private static func line(_ name: String) -> Int? {
@@ -39,14 +39,14 @@ public struct Usage: Sendable {
     }
 }
 
-/// `CLOCK_MONOTONIC`.
+/// The reading of `CLOCK_MONOTONIC`.
 public var monotonic_ns: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
-/// The value that follows an option of the command line.
+/// Returns the value that follows an option on the command line; nil without the option.
 public func option(_ name: String) -> String? {
     guard let index = CommandLine.arguments.firstIndex(of: "--" + name), index + 1 < CommandLine.arguments.count else {
         return nil
@@ -54,7 +54,7 @@ public func option(_ name: String) -> String? {
     return CommandLine.arguments[index + 1]
 }
 
-/// The number that follows an option.
+/// Returns the number that follows an option on the command line; `standard` without the option.
 public func number(_ name: String, _ standard: Double) -> Double {
     guard let text = option(name) else { return standard }
     guard let value = Double(text) else { fatalError("--\(name) takes a number, and not \(text)") }

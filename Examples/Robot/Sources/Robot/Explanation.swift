@@ -1,12 +1,12 @@
 import HRTimer
 import Synchronization
 
-/// Why steps were late: the reports of the library, the worst of them and what they add up to.
+/// Why steps were late: the library's lateness reports, with the worst of them and their sums by cause.
 final class Explanation: Sendable {
     private let reports = Mutex<[LatenessReport]>([])
     static let bound = Duration.microseconds(200)
 
-    /// On the engine's thread, after the late handler.
+    /// Notes a report. Called on the engine's thread, after the late handler.
     func note(_ report: LatenessReport) { reports.withLock { $0.append(report) } }
 
     func print(_ engine: TimerEngine, steps: Int) {

@@ -2,9 +2,9 @@ import Glibc
 import HRTimer
 import Measured
 
-/// One run of the loop: the rod, and how late each step was. Touched by one thread at a time.
+/// One run of the control loop: the rod, and how late each step was. One thread at a time uses it.
 final class Run: @unchecked Sendable {
-    // Sendable: the way that waits calls `step` from one thread, and the others look when that has ended.
+    // Sendable: each way calls `step` from one thread, and other threads read the results after that has ended.
     static let interval_ns: Int64 = 1_000_000
     let steps: Int
     private var pendulum = Pendulum()
@@ -18,7 +18,7 @@ final class Run: @unchecked Sendable {
         lateness_ns.reserveCapacity(steps)
     }
 
-    /// The robot's work. The rod has moved as long as it was left alone, however late this is. False at the end.
+    /// Does the robot's work. First moves the rod for the time since the last step, however long. Returns false at the end.
     func step(deadline_ns: Int64, missed: Int) -> Bool {
         let now_ns = monotonic_ns
         lateness_ns.append(now_ns - deadline_ns)

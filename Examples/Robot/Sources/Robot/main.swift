@@ -1,11 +1,11 @@
-// A robot's control loop at 1 kHz, by four ways to wait; and why its steps were late.
+// A robot's control loop at 1 kHz, with four ways to wait, and why its steps were late.
 import Glibc
 import HRTimer
 import Measured
 
 let seconds = number("seconds", 10)
 let folder = option("output") ?? "."
-/// A neighbour on the same engine that takes 0.8 ms once a second, as a logger would: to be found by the explanation.
+/// Whether another timer on the same engine takes 0.8 ms once a second, as a logger would. The explanation should find it.
 let hasNeighbour = CommandLine.arguments.contains("--neighbour")
 
 /// The usual way of a control loop: a thread that sleeps until an absolute deadline.
@@ -18,7 +18,7 @@ func byNanosleep(_ run: Run) {
         while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
         isOn = run.step(deadline_ns: deadline_ns, missed: missed)
         (tick, missed) = (tick + 1, 0)
-        // Deadlines that passed are left out, as .skip does.
+        // Leaves out deadlines that have passed, as .skip does.
         while first_ns + tick * Run.interval_ns < monotonic_ns - Run.interval_ns {
             (tick, missed) = (tick + 1, missed + 1)
         }
@@ -38,7 +38,7 @@ func byTaskSleep(_ run: Run) async throws {
     }
 }
 
-/// An engine of the loop's own. Returns it for its statistics.
+/// Runs the control loop on an engine of its own. Returns the engine for its statistics.
 func byEngine(_ run: Run, _ precision: TimerPrecision, isRealTime: Bool, _ explanation: Explanation) async throws
     -> TimerEngine
 {

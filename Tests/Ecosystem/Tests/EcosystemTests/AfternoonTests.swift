@@ -17,7 +17,7 @@ struct AfternoonTests {
         return WallInstant(calendar.date(from: DateComponents(year: 2026, month: month, day: day, hour: hour))!)
     }
 
-    /// The day before summer begins, the day on which it ends, and that afternoon.
+    /// The day before summer time begins, the day on which it ends, and the afternoon of that day.
     private static let start = date(3, 28, 12)
     private static let again = date(10, 25, 12)
     private static let shutdown = date(10, 25, 15)
@@ -72,7 +72,7 @@ struct AfternoonTests {
     }
 
     @Test(
-        "answers each request once, and loses no change and no last log line, up to its graceful shutdown",
+        "answers each request once, and loses neither a change nor the last log line up to its graceful shutdown",
         arguments: [1, 2] as [UInt64]
     )
     func requests(seed: UInt64) async throws {
@@ -83,11 +83,11 @@ struct AfternoonTests {
         #expect(!account.answers.values.contains("begun"))
         #expect(account.late == 0)
         #expect(account.attempts > account.answers.count)
-        // Accepted exactly where the client knows it.
+        // The server has accepted exactly the requests that their clients know to be done.
         let done = account.answers.filter { $0.value == "done" }
         #expect(Set(done.keys) == Set(account.accepted.keys))
         #expect(account.accepted.values.allSatisfy { $0 == 1 })
-        // Five failures in a row are one in four hundred.
+        // Five failures in a row happen to one request in four hundred.
         #expect(done.count > account.answers.count * 98 / 100)
         for (changes, writes) in zip(account.changes, account.writes) {
             #expect(writes.last == changes)
@@ -96,30 +96,31 @@ struct AfternoonTests {
         }
         #expect(account.changes.reduce(0, +) == account.accepted.count)
         #expect(account.written.last?.line == account.lines.last)
-        // No two within a second, but for the last one, which the shutdown has flushed.
+        // No two lines are less than a second apart, except for the last one, which the shutdown has flushed.
         let times = account.written.dropLast().map(\.at)
         #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= .seconds(1) })
         #expect(outcome.dropped == 0)
-        // It waited for those that were about to try again, and for nothing else.
+        // The shutdown waited for requests that were about to be tried again, and for nothing else.
         #expect(outcome.end > .milliseconds(100) && outcome.end < .seconds(30))
     }
 
-    @Test("does no job twice and loses none, through both changes of the clocks")
+    @Test("does no job twice and loses none, through both changes between winter and summer time")
     func jobs() async throws {
         let outcome = try await run(seed: 3)
         let nights = outcome.account.nightly
-        // 3 of March, 30, 31, 30, 31, 31, 30, and 25 of October.
+        // 3 nights of March, those of April to September, and 25 of October.
         let days = [3, 30, 31, 30, 31, 31, 30, 25].reduce(0, +)
         #expect(nights.count == days)
         let gaps = zip(nights, nights.dropFirst()).map { night, next -> Double in (next - night) / .seconds(3600) }
-        // 03:30 on the night without 02:30, so a day of 23 hours follows; the last one is the first 02:30 of two.
+        // The first job is at 03:30, in the night without 02:30, so that 23 hours follow. The last is at the first of two
+        // 02:30.
         #expect(gaps.first == 23)
         #expect(gaps.dropFirst().allSatisfy { $0 == 24 })
         #expect(nights.first == Self.date(3, 29, 3) + .seconds(1800))
         #expect(nights.last == Self.date(10, 25, 2) + .seconds(1800))
 
         let hours = outcome.account.hourly
-        // Of 211 days and three hours the last one is later than the shutdown, by its jitter.
+        // 211 days and three hours, less the last job, whose jitter makes it later than the shutdown.
         #expect(hours.count == 211 * 24 + 2)
         for (number, instant) in hours.enumerated() {
             let nominal = outcome.start + .seconds(3600) * (number + 1)
@@ -131,7 +132,7 @@ struct AfternoonTests {
         #expect(Set(late).count > 100)
     }
 
-    @Test("is the same again with the same seed, and another one with another")
+    @Test("does the same again with the same seed, and something else with another seed")
     func repeatable() async throws {
         let first = try await run(seed: 11)
         let second = try await run(seed: 11)

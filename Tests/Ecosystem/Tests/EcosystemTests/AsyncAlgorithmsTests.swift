@@ -15,7 +15,7 @@ struct AsyncAlgorithmsTests {
         clock = MonotonicClock(engine: engine)
     }
 
-    /// Moves the clock from deadline to deadline, whenever somebody sleeps, until the task is done.
+    /// Waits for the task. Until it is done, moves the clock to the next deadline whenever somebody sleeps.
     private func finish<Value: Sendable>(_ task: Task<Value, Never>) async -> Value {
         let mover = Task {
             while !Task.isCancelled {
@@ -29,7 +29,7 @@ struct AsyncAlgorithmsTests {
         return value
     }
 
-    @Test("TestTimer's tick1, tick2 and tick3: a timer sequence ticks every so many seconds", arguments: 1...3)
+    @Test("TestTimer's tick1, tick2 and tick3: a timer sequence ticks every 1, 2 or 3 seconds", arguments: 1...3)
     func timer(step: Int) async {
         let task = Task { [clock] in
             var seen: [Int64] = []
@@ -41,7 +41,7 @@ struct AsyncAlgorithmsTests {
         #expect(await finish(task) == (1...3).map { Int64($0 * step) })
     }
 
-    @Test("TestTimer's tick2_event_skew3: a consumer of 3 with a step of 2 has its values at 5 and 8")
+    @Test("TestTimer's tick2_event_skew3: a consumer that takes 3 s for a step of 2 s is done with values at 5 and 8 s")
     func skew() async {
         let task = Task { [clock] in
             var seen: [Int64] = []
@@ -54,7 +54,7 @@ struct AsyncAlgorithmsTests {
         #expect(await finish(task) == [5, 8])
     }
 
-    @Test("debounce gives the last value when it has been quiet for so long")
+    @Test("debounce delivers the last value when no other value has come for the interval")
     func debounce() async {
         let (stream, values) = AsyncStream.makeStream(of: String.self)
         let task = Task { [clock] in
@@ -69,7 +69,7 @@ struct AsyncAlgorithmsTests {
         #expect(await finish(task) == ["a@1", "b@2"])
     }
 
-    @Test("chunked(by: .repeating) collects what came in an interval")
+    @Test("chunked(by: .repeating) collects the ticks of each interval")
     func chunked() async {
         let ticks = clock.ticks(every: .seconds(2))
         let task = Task { [clock] in
@@ -79,13 +79,13 @@ struct AsyncAlgorithmsTests {
             }
             return sizes
         }
-        // At 2, 4 and 6; at 8, 10, 12 and 14: a tick that has come may be taken up after the end of its chunk.
+        // At 2, 4 and 6, then at 8, 10, 12 and 14: a tick may be taken up only after the end of its chunk.
         let sizes = await finish(task)
         #expect(sizes.first.map { (1...3).contains($0) } == true)
         #expect(sizes.last.map { (1...4).contains($0) } == true)
     }
 
-    @Test("throttle lets one value through in an interval")
+    @Test("throttle lets one value through per interval")
     func throttle() async {
         let ticks = clock.ticks(every: .seconds(1), policy: .burst)
         let task = Task { [clock] in
@@ -103,7 +103,7 @@ struct AsyncAlgorithmsTests {
     @Test("ticks merge and combine like any other sequence, and never fail")
     func merged() async {
         let task = Task { [clock] in
-            // Each has its end: on a busy machine time may go on before the tasks of `merge` have taken a tick.
+            // Each sequence has an end: on a busy machine time may go on before the tasks of `merge` have taken a tick.
             let fast = clock.ticks(every: .seconds(2), policy: .burst).prefix(5).map { _ in "fast" }
             let slow = clock.ticks(every: .seconds(5), policy: .burst).prefix(2).map { _ in "slow" }
             var count: [String: Int] = [:]
@@ -115,7 +115,7 @@ struct AsyncAlgorithmsTests {
     }
 
     @Test(
-        "On the real clock a timer sequence is never early, nor is what debounce gives",
+        "On the real clock neither a timer sequence nor a debounced value is early",
         arguments: TimerPrecision.allCases
     )
     func real(precision: TimerPrecision) async {

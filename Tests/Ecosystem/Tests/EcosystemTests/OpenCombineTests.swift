@@ -6,7 +6,7 @@ import Testing
 /// Publishers of OpenCombine on our schedulers.
 @Suite("OpenCombine", .timeLimit(.minutes(15)))
 struct OpenCombineTests {
-    /// In order, with the seconds since the start. Used on one thread at a time.
+    /// The values in order, each with its time in milliseconds. Used on one thread at a time.
     private final class Log: @unchecked Sendable {
         // Sendable: the tests wait for what writes to it.
         var lines: [String] = []
@@ -19,13 +19,13 @@ struct OpenCombineTests {
         log.lines.append("\(scheduler.now.instant.nanoseconds / 1_000_000) \(value)")
     }
 
-    /// An engine, and virtual time by itself.
+    /// Returns the schedulers of an engine and of the virtual time itself, each with its owner.
     private func schedulers() throws -> [(TimerScheduler, any AnyObject)] {
         let engine = try TimerEngine(time: time.base)
         return [(engine.ocombine, engine), (time.ocombine, time)]
     }
 
-    @Test("debounce gives the last value of a burst when it has been quiet, to the nanosecond")
+    @Test("debounce delivers the last value of a burst once it has been quiet, to the nanosecond")
     func debounce() throws {
         for (scheduler, _) in try schedulers() {
             let start = time.now
@@ -80,7 +80,7 @@ struct OpenCombineTests {
         }
     }
 
-    @Test("repeats on a grid until its cancellable is cancelled or dropped")
+    @Test("schedule repeats on a grid until its cancellable is cancelled or dropped")
     func repeating() throws {
         let engine = try TimerEngine(time: time.base)
         let scheduler = engine.ocombine
@@ -101,7 +101,7 @@ struct OpenCombineTests {
         _ = cancellable
     }
 
-    @Test("calls actions in the order of their times, equal ones in that of scheduling, and a past date soon")
+    @Test("schedule calls actions by their times, those with equal times in order of scheduling, and a past one soon")
     func order() throws {
         let scheduler = time.ocombine
         let date = scheduler.now.advanced(by: .seconds(1))
@@ -115,7 +115,7 @@ struct OpenCombineTests {
         #expect(log.lines == ["0 past", "0 soon", "1000 1", "1000 2", "1000 3"])
     }
 
-    @Test("drops what is scheduled on an engine that has ended, and frees it")
+    @Test("schedule on an engine that has ended drops the action and frees it")
     func ended() throws {
         let engine = try TimerEngine(time: time.base)
         let scheduler = engine.ocombine
@@ -134,7 +134,7 @@ struct OpenCombineTests {
         #expect(log.lines == [])
     }
 
-    @Test("runs in a loop's passes, in the common modes or in the one that is given")
+    @Test("schedule on a loop calls actions in the loop's passes, in the common modes or in a given one")
     func loop() throws {
         let loop = TimerLoop(time: time.base)
         let scheduler = loop.ocombine
@@ -153,7 +153,7 @@ struct OpenCombineTests {
         search.cancel()
     }
 
-    @Test("is the time of withManualTime, too")
+    @Test("debounce runs on the time of withManualTime, too")
     func virtual() async throws {
         try await withManualTime { time in
             let (values, value) = AsyncStream.makeStream(of: String.self)
@@ -170,7 +170,7 @@ struct OpenCombineTests {
         }
     }
 
-    @Test("on a real engine is on its thread, and never early")
+    @Test("schedule on a real engine is never early")
     func real() async throws {
         let engine = try TimerEngine()
         let scheduler = engine.ocombine
@@ -184,7 +184,7 @@ struct OpenCombineTests {
         await engine.shutdown()
     }
 
-    @Test("has lengths of time that saturate, and count seconds as numbers")
+    @Test("time intervals saturate, and numbers count as seconds")
     func strides() {
         typealias Stride = SchedulerTime.Stride
         let longest = Stride(Duration(attoseconds: .max))

@@ -35,7 +35,7 @@ struct PeriodicServiceTests {
         let description: String
     }
 
-    /// Runs a service up to a graceful shutdown after so long.
+    /// Runs a service, and shuts it down gracefully after `duration`.
     private func run(_ service: PeriodicService, for duration: Duration) async throws {
         try await testGracefulShutdown { trigger in
             async let run: Void = service.run()
@@ -45,7 +45,7 @@ struct PeriodicServiceTests {
         }
     }
 
-    @Test("does its work every interval on a grid, tells errors, and goes on")
+    @Test("does its work every interval on a grid, reports errors, and goes on")
     func errors() async throws {
         try await withManualTime { time in
             let log = Log()
@@ -62,7 +62,7 @@ struct PeriodicServiceTests {
         }
     }
 
-    @Test("never does it twice at once: what comes due meanwhile is once after it")
+    @Test("never does its work twice at once: ticks that come due during the work make one run after it")
     func neverTwiceAtOnce() async throws {
         try await withManualTime { _ in
             let log = Log()
@@ -79,7 +79,7 @@ struct PeriodicServiceTests {
         }
     }
 
-    @Test("lets its work end at the graceful shutdown, uncancelled, and breaks its sleep at once")
+    @Test("lets its work end uncancelled at a graceful shutdown, and ends its own sleep at once")
     func gracefulShutdown() async throws {
         try await withManualTime { time in
             let log = Log()
@@ -99,7 +99,7 @@ struct PeriodicServiceTests {
         }
     }
 
-    @Test("does nothing if the shutdown was asked for before it ran", arguments: PeriodicService.FirstRun.allCases)
+    @Test("does nothing if its shutdown was requested before it ran", arguments: PeriodicService.FirstRun.allCases)
     func shutDownBefore(_ firstRun: PeriodicService.FirstRun) async throws {
         try await withManualTime { time in
             let log = Log()
@@ -134,7 +134,7 @@ struct PeriodicServiceTests {
         }
     }
 
-    @Test("that is cancelled cancels its work, waits for it, and tells no error of that")
+    @Test("that is cancelled cancels its work, waits for it, and does not report its error")
     func cancelled() async throws {
         try await withManualTime { time in
             let log = Log()
@@ -156,7 +156,7 @@ struct PeriodicServiceTests {
         }
     }
 
-    @Test("may do its work at the start, whose error ends it or is told")
+    @Test("may do its work at the start, where an error ends the service or is reported")
     func firstRun() async throws {
         try await withManualTime { _ in
             let log = Log()
@@ -175,11 +175,11 @@ struct PeriodicServiceTests {
         }
     }
 
-    @Test("by the calendar comes once a night through the change of the clocks, also during a long first run")
+    @Test("by the calendar runs once a night through the end of summer time, even if its first run is long")
     func calendar() async throws {
         let berlin = TimeZone(identifier: "Europe/Berlin")!
         let night = try CalendarSchedule(matching: DateComponents(hour: 2, minute: 30), in: berlin)
-        // 2026-10-25 02:00 in summer time: half an hour before the first of two times of that name.
+        // 2026-10-25 02:00 in summer time: half an hour before the first of the two times that are called 02:30.
         let start = WallInstant(nanoseconds: 1_792_886_400_000_000_000)
         try await withManualTime(.init(wallStart: start)) { _ in
             let log = Log()
@@ -189,7 +189,7 @@ struct PeriodicServiceTests {
                 if await log.lines.count == 1 { try await Task.sleep(for: .seconds(3600), clock: .monotonic) }
             }
             try await run(service, for: .seconds(3 * 86_400))
-            // The one at 02:30 came an hour after the start; the next is 25 hours after its date.
+            // The run of 02:30 came an hour after the start, after the first one; the next is 25 hours after its date.
             let hours = [0.0, 1, 25.5, 49.5].map { "\($0 * 3600) work" }
             #expect(await log.lines == hours)
         }
@@ -209,7 +209,7 @@ struct PeriodicServiceTests {
         }
     }
 
-    @Test("in a service group runs, and ends with it")
+    @Test("runs in a service group, and ends with it")
     func group() async throws {
         try await withManualTime { time in
             let log = Log()

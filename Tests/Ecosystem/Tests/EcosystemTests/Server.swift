@@ -5,17 +5,17 @@ import HRTimerTesting
 import ServiceLifecycle
 import Synchronization
 
-/// A server with its clients in virtual time, as one might write it, and what came of everything.
+/// A server with its clients in virtual time, written as one might write it, with an account of all that happened.
 final class Server: Sendable {
     struct Account: Sendable, Equatable {
         /// How often the server has accepted each request, by "client/number".
         var accepted: [String: Int] = [:]
-        /// What became of each request for its client.
+        /// The outcome of each request as its client knows it.
         var answers: [String: String] = [:]
         var attempts = 0
         /// Requests that were begun after the shutdown was asked for.
         var late = 0
-        /// The changes of each shard, and up to which one it is on disk, at each write.
+        /// The number of changes of each shard, and the last change on disk after each write.
         var changes = Array(repeating: 0, count: Server.shards)
         var writes = Array(repeating: [Int](), count: Server.shards)
         /// Log lines as they were sent and as they were written, the latter with their time.
@@ -67,7 +67,7 @@ final class Server: Sendable {
         return server
     }
 
-    /// The handlers' way to the server that owns them.
+    /// Leads the handlers to the server that owns them, by a weak reference.
     private final class Target: Sendable {
         private struct Reference: Sendable {
             weak let server: Server?
@@ -87,7 +87,7 @@ final class Server: Sendable {
 
     func update(_ change: (inout Account) -> Void) { state.withLock { change(&$0.account) } }
 
-    /// Takes 5 to 50 ms, and fails three times in ten.
+    /// Handles a request. Takes 5 to 50 ms, and fails three times in ten.
     func handle(_ client: Int, _ request: String) async throws {
         let (duration, fails) = state.withLock { state in
             state.account.attempts += 1
@@ -106,7 +106,7 @@ final class Server: Sendable {
         console.send("\(request) accepted")
     }
 
-    /// Everything that still waits is written.
+    /// Writes everything that still waits, and returns when it is written.
     func flush() async throws {
         for disk in disks { disk.flush() }
         console.flush()
@@ -117,8 +117,8 @@ final class Server: Sendable {
     }
 }
 
-/// A thousand clients: they come in the first afternoon, sleep until the second one, and all come once more in the last second
-/// before the shutdown, which so finds attempts and waits for the next ones under way.
+/// A thousand clients. They come in the first afternoon, sleep until the second one, and all come once more in the last second
+/// before the shutdown, which therefore finds attempts, and pauses before the next attempts, under way.
 struct Clients: Service {
     let server: Server
     let again: WallInstant
@@ -175,7 +175,7 @@ struct Clients: Service {
     }
 }
 
-/// Writes what waits when all others have ended.
+/// Writes everything that still waits when all other services have ended.
 struct Flush: Service {
     let server: Server
 

@@ -7,7 +7,7 @@ import ServiceLifecycle
 import ServiceLifecycleTestKit
 import Testing
 
-/// What the traits ServiceLifecycle and Metrics add.
+/// The additions of the traits ServiceLifecycle and Metrics.
 @Suite("Servers", .timeLimit(.minutes(15)))
 struct ServerTests {
     private func service(_ pending: Int) throws -> (TimerEngineService, AsyncStream<TimerEngineService.Report>) {
@@ -17,7 +17,7 @@ struct ServerTests {
         return (TimerEngineService(engine) { report.yield($0) }, reports)
     }
 
-    @Test("An engine that is a service ends with the graceful shutdown, and says what it dropped")
+    @Test("An engine that is a service ends with the graceful shutdown, and reports how many timers it dropped")
     func shutdown() async throws {
         let (service, reports) = try service(3)
         let sleeper = Task {
@@ -46,7 +46,7 @@ struct ServerTests {
         #expect(await iterator.next()?.droppedTimers == 1)
     }
 
-    @Test("An engine whose shutdown is asked for before its group runs is released")
+    @Test("An engine whose group is shut down before it runs is released")
     func shutdownBeforeRun() async throws {
         let (service, reports) = try service(2)
         let engine = service.engine
@@ -65,7 +65,7 @@ struct ServerTests {
         withExtendedLifetime((service, copy)) {}
     }
 
-    @Test("An engine whose service is never run is released with the last copy of that, also if others hold it")
+    @Test("An engine whose service never runs is released with the service's last copy, even if others hold the engine")
     func neverRun() async throws {
         let engine = try TimerEngine()
         let token = engine.schedule(after: .seconds(3600)) { _ in }
@@ -103,7 +103,7 @@ struct ServerTests {
         #expect(await reports.reduce(0) { count, _ in count + 1 } == 1)
     }
 
-    @Test("Lateness and counts are metrics")
+    @Test("Lateness and counts are reported as metrics")
     func metrics() throws {
         let metrics = TestMetrics()
         MetricsSystem.bootstrap(metrics)
@@ -114,7 +114,7 @@ struct ServerTests {
         let reporter = EngineMetrics(of: engine, label: "test", every: .seconds(10))
         engine.onLate(beyond: .milliseconds(1)) { _ in }
         engine.schedule(after: .seconds(1), every: .seconds(1)) { fire in
-            // Late by half a second for the next one.
+            // Makes the next fire late by half a second.
             if fire.missedTicks == 0 { time.advance(by: .milliseconds(1500)) }
         }
         time.advance(by: .seconds(20))
