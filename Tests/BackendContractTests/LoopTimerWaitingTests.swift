@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("invalidateAndWait returns when the running handler has returned, for every caller", arguments: [false, true])
+    @Test("invalidateAndWait returns to every caller when the running handler has returned", arguments: [false, true])
     func waits(repeats: Bool) throws {
         let worker = try TimerLoop.thread()
         let busy = Busy(in: worker.loop, repeats: repeats)

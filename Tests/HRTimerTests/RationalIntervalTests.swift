@@ -55,7 +55,7 @@ import Testing
         source.cancel()
     }
 
-    @Test("A loop's timer fires at exact deadlines, its interval in seconds or as a duration", arguments: [false, true])
+    @Test("A loop timer fires at exact deadlines, its interval in seconds or as a duration", arguments: [false, true])
     func loopTimer(_ isNumber: Bool) throws {
         let loop = TimerLoop(time: time.base)
         let block: LoopTimer.Block = { seen.append($0.fireInstant.nanoseconds) }

@@ -151,7 +151,7 @@ import Testing
         third.cancel()
     }
 
-    @Test("testScheduledCallback…: a cancel before a call prevents it, one after it does not", arguments: [false, true])
+    @Test("testScheduledCallback…: a cancel prevents the call only if it comes before it", arguments: [false, true])
     func fireOrCancel(cancelsFirst: Bool) {
         let log = Recorder<String>()
         for _ in 0..<100 {

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("A consumer that pauses loses nothing: elements that passed come at once, in order", arguments: [true, false])
+    @Test("A consumer that pauses loses nothing: passed elements come at once, in order", arguments: [true, false])
     func pause(isDebounce: Bool) async throws {
         try await withManualTime { time in
             let elements = source("ab---cd---ef---gh---|")
