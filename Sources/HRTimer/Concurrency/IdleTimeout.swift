@@ -197,8 +197,9 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
 
     func shownDeadline_ns(_ armed_ns: Int64) -> Int64 { deadline_ns ?? .max }
 
-    func laterDeadline(_ core: inout FiringCore) -> Int64? {
-        guard let deadline_ns, deadline_ns > self.core.time.now_ns else { return nil }
+    func laterDeadline(_ core: inout FiringCore, than armed_ns: Int64) -> Int64? {
+        // A deadline that was not moved is ahead too, when a precise wait expires the timer before it.
+        guard let deadline_ns, deadline_ns > armed_ns, deadline_ns > self.core.time.now_ns else { return nil }
         return deadline_ns
     }
 

@@ -17,9 +17,10 @@ final class TickGrid: Sendable {
         var grid: Grid?
         /// The number of changes so far.
         var generation = 0
-        /// When this stretch began, and whether it makes consumers forget former ticks.
+        /// When this stretch began.
         var begun_ns = Int64.min
-        var isNew = true
+        /// The number of the latest change that makes consumers forget former ticks.
+        var forgetsBefore = 0
 
         init(first_ns: Int64?, every interval: Duration) {
             self.interval = Recurrence(every: interval, policy: .merge).interval
@@ -122,7 +123,7 @@ final class TickGrid: Sendable {
             guard let grid = before.grid else { return }
             state.stretch.generation = before.generation + 1
             state.stretch.begun_ns = now_ns
-            state.stretch.isNew = false
+            state.stretch.forgetsBefore = before.forgetsBefore
             let next = grid.advanced(past: now_ns)
             let deadline_ns = next.anchor.rounded_ns
             let (former_ns, new_ns) = (before.interval.whole_ns, state.stretch.interval.whole_ns)
@@ -138,6 +139,7 @@ final class TickGrid: Sendable {
             let generation = state.stretch.generation + 1
             state.stretch = Stretch(first_ns: first_ns, every: interval)
             state.stretch.generation = generation
+            state.stretch.forgetsBefore = generation
             state.stretch.begun_ns = now_ns
             if first_ns == nil { state.stretch.begin(after: now_ns) }
             state.stretch.shift(phase, random: time.randomNumber())
@@ -244,7 +246,7 @@ struct TickConsumer {
             isConsuming = false
             recurrence.end(&position, now_ns: grid.time.now_ns, &jitter)
         }
-        while !Task.isCancelled, let now_ns = plan() {
+        while !Task.isCancelled, !grid.host().hasEnded, let now_ns = plan() {
             if position.deadline_ns > now_ns {
                 submitted = nil
                 if await sleep(&submitted) == .cancellation { break }
@@ -315,7 +317,7 @@ struct TickConsumer {
         }
         if former.generation == present.generation { return now_ns }
         jitter?.removeDelay(&position)
-        if present.isNew {
+        if former.generation < present.forgetsBefore {
             position.unreported = 0
             position.move(to: ticks.anchor)
         } else if policy.countsFromReturn {

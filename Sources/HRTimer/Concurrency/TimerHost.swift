@@ -73,6 +73,14 @@ package enum TimerHost: Sendable {
         }
     }
 
+    /// Whether the host has ended: it fires no timer any more.
+    var hasEnded: Bool {
+        switch self {
+        case .engine(let core): core.hasEnded
+        case .loop(let loop): loop.state.withLock { $0.isEnded }
+        }
+    }
+
     /// Whether the calling thread is the one that runs the host's handlers.
     var isOnItsThread: Bool {
         switch self {

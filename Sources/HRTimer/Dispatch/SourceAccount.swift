@@ -19,7 +19,7 @@ final class SourceAccount: Sendable {
             lateness.record(time.now_ns.subtractingSaturating(deadline_ns))
             counts.withLock { counts in
                 counts.fires += 1
-                counts.missedTicks += UInt64(ticks - 1)
+                counts.missedTicks &+= UInt64(ticks - 1)
             }
             event.run()
         }

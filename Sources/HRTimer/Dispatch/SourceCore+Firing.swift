@@ -93,7 +93,7 @@ extension SourceCore: TimerOwner {
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif
-    package func laterDeadline(_ engine: inout FiringCore) -> Int64? {
+    package func laterDeadline(_ engine: inout FiringCore, than armed_ns: Int64) -> Int64? {
         guard let record = record(state, engine) else { return nil }
         let before_ns = record.pointee.position.deadline_ns
         close(engine)
@@ -129,10 +129,11 @@ extension SourceCore: TimerOwner {
             return true
         }
         if fire.isAhead {
+            // The nominal deadline: a jitter that is set meanwhile counts for it too.
             engine.before.ticks = record.pointee.position
-            engine.before.delay_ns = state.extras?.pointee.jitter?.delay_ns ?? 0
+            state.extras?.pointee.jitter?.removeDelay(&engine.before.ticks)
         }
-        state.isSetAnew = false
+        state.isRescheduled = false
         let deadline_ns = record.pointee.position.deadline_ns
         guard let event = Self.takeCall(now_ns, &state, record) else {
             // The source was rescheduled for a later deadline, or its policy skips this tick.
@@ -162,7 +163,7 @@ extension SourceCore: TimerOwner {
         if wasCalled { return expect(&engine) }
         state.isInFlight = state.isCancelled
         rearmUnlessPutBack(&engine)
-        if state.isCancelled { fire.block = Callback { [self] in onTarget { [self] in finishCancelling() } } }
+        if state.isCancelled { fire.block = Callback { [self] in finishCancellingOnTarget() } }
     }
 
     /// Finishes a call that was made on the engine's thread, or withdrawn. On that thread, with the lock held.
@@ -174,7 +175,7 @@ extension SourceCore: TimerOwner {
         if let record = record(state, engine) {
             if wasCalled {
                 endTicks(now_ns, record)
-            } else if !state.isSetAnew {
+            } else if !state.isRescheduled {
                 state.restoreTicks(engine.before, record)
             }
         }
@@ -192,7 +193,9 @@ extension SourceCore: TimerOwner {
     @section("hrt_hot_engine")
     #endif
     private func endTicks(_ now_ns: Int64, _ record: UnsafeMutablePointer<TimerRecord>) {
-        guard record.pointee.recurrence.policy.decidesAtReturn else { return }
+        // A schedule that was set during the call holds. An open deadline is that of a call begun under `.delay`.
+        if state.isRescheduled { return }
+        guard record.pointee.recurrence.policy.decidesAtReturn || record.pointee.position.deadline_ns == .max else { return }
         state.endTick(state.alarm?.time.now_ns ?? now_ns, record)
     }
 
@@ -213,10 +216,12 @@ extension SourceCore: TimerOwner {
         return state.whileRunning.release()
     }
 
-    /// Counts the ticks that have come, and calls the handler if there are any. Runs where the handler belongs.
-    func deliver() {
-        callHere(isEvent: true) {
+    /// Counts the ticks that have come, and calls the handler if there are any. Runs on the actor, or else on the target. If the
+    /// handler that was set since the submission belongs elsewhere, the call is submitted anew to there.
+    func deliver(on actor: (any Actor)?) {
+        callHere(isEvent: true, on: actor) {
             let (event, early_ns) = withLock { state, engine -> (Callback?, Int64?) in
+                guard state.actor === actor else { return (nil, nil) }
                 if Self.mayDeliver(state), let deadline_ns = deadlineToSpinTo(state, engine) {
                     return (nil, deadline_ns)
                 }
@@ -224,7 +229,7 @@ extension SourceCore: TimerOwner {
             }
             guard let early_ns else { return event }
             spinOut(until: early_ns)
-            return withLock { state, engine in takeSubmittedCall(&state, &engine) }
+            return withLock { state, engine in state.actor === actor ? takeSubmittedCall(&state, &engine) : nil }
         }
     }
 
@@ -232,16 +237,21 @@ extension SourceCore: TimerOwner {
     private func takeSubmittedCall(_ state: inout State, _ engine: inout FiringCore) -> Callback? {
         guard Self.mayDeliver(state), let record = record(state, engine) else { return nil }
         let (deadline_ns, now_ns) = (record.pointee.position.deadline_ns, now_ns(state))
+        // Without a handler, as where the engine prepares a call.
+        if state.event == nil {
+            beIdle(now_ns, &state, record)
+            return nil
+        }
         guard let event = Self.takeCall(now_ns, &state, record) else { return nil }
         engine.countMissed(state.data - 1)
-        if state.hasLead { engine.recordElsewhere(now_ns - deadline_ns) }
+        if state.hasLead { engine.recordElsewhere(now_ns.subtractingSaturating(deadline_ns)) }
         if core.hasWatchers { return watched(event, deadline_ns: deadline_ns, &state) }
         return event
     }
 
     /// Calls the registration handler, before the first call of the event handler, unless the source was cancelled first.
     func callRegistration() {
-        callHere(isEvent: false) {
+        callHere(isEvent: false, on: nil) {
             withLock { state in
                 if state.isCancelled || state.hasEnded { return nil }
                 state.running = hrt_thread_pointer()
@@ -254,23 +264,20 @@ extension SourceCore: TimerOwner {
         !state.isCancelled && !state.hasEnded && state.suspensions == 0
     }
 
-    private func callHere(isEvent: Bool, _ take: () -> Callback?) {
+    private func callHere(isEvent: Bool, on actor: (any Actor)?, _ take: () -> Callback?) {
         let callback = take()
         callback?.run()
-        let (latch, isCancelled, isOnActor, next) = withLock { state, engine in
+        let (latch, isCancelled, next) = withLock { state, engine in
             if isEvent, callback != nil, let record = record(state, engine) { endTicks(core.time.now_ns, record) }
             let latch = endRunning(&state)
-            return (
-                latch, state.isCancelled, isEvent && state.actor != nil,
-                rearmOrSubmit(&state, &engine, isAfterCall: isEvent)
-            )
+            return (latch, state.isCancelled, rearmOrSubmit(&state, &engine, isAfterCall: isEvent))
         }
         if next.mustWake { core.wake() }
         next.submit?.run()
         latch?.open()
         if !isCancelled { return }
         // The cancel handler runs on the target, even if the event handler belongs to an actor.
-        if isOnActor { onTarget { [self] in finishCancelling() } } else { finishCancelling() }
+        if actor != nil { finishCancellingOnTarget() } else { finishCancelling() }
     }
 
     /// Takes the handler to call; nil if the source was rescheduled since the submission, or if its policy skips the tick.
@@ -283,6 +290,7 @@ extension SourceCore: TimerOwner {
         let deadline_ns = record.pointee.position.deadline_ns
         guard let ticks = takeTicks(now_ns, state, record) else { return nil }
         state.isInFlight = true
+        state.isRescheduled = false
         state.data = ticks
         state.running = hrt_thread_pointer()
         guard let account = state.account, let event = state.event else { return state.event }
@@ -348,34 +356,6 @@ extension SourceCore: TimerOwner {
         }
         if mustWake { core.wake() }
         submit?.run()
-    }
-
-    /// Calls the cancel handler and frees everything. Only the first call finds something: the handlers are gone then.
-    func finishCancelling() {
-        do {
-            var left = Left()
-            withLock { state, engine in
-                state.running = hrt_thread_pointer()
-                letGo(&state, &engine, &left)
-            }
-            left.owned.cancel?.run()
-            finish(left)
-        }
-        // Everything is freed before a waiting thread goes on.
-        let latch = withLock { state in
-            state.running = nil
-            return state.whileRunning.release()
-        }
-        latch?.open()
-    }
-
-    /// Runs a block where the handlers belong. The calling thread replaces an engine's thread that has ended: no block is lost.
-    func onTarget(_ block: @escaping @Sendable () -> Void) {
-        if let target = withLock({ $0.target }) {
-            submission(block, to: target)()
-        } else if !core.runSoon(block) {
-            block()
-        }
     }
 }
 #endif

@@ -22,7 +22,7 @@ extension SourceCore {
             // A cancelled source would keep the alarm for ever.
             if state.isCancelled { return }
             record.pointee.position = GridPosition(deadline_ns: deadline_ns)
-            state.isSetAnew = true
+            state.isRescheduled = true
             state.isIdle = false
             record.pointee.recurrence = repetition.with(record.pointee.recurrence.policy)
             state.placeJitter(record)
@@ -40,11 +40,7 @@ extension SourceCore {
         update { state, record in
             if state.isCancelled || jitter == nil && state.extras == nil { return }
             let extras = state.makeExtras()
-            if let former = extras.pointee.jitter {
-                // If a prepared call is withdrawn, it must not restore the former delay.
-                state.isSetAnew = true
-                former.removeDelay(&record.pointee.position)
-            }
+            if let former = extras.pointee.jitter { former.removeDelay(&record.pointee.position) }
             extras.pointee.givenJitter = jitter
             state.placeJitter(record)
         }
@@ -131,12 +127,12 @@ extension SourceCore {
                 return false
             }
             left.mustWake = rearm(&state, &engine)
-            // A call in flight finishes the cancelling when it ends.
+            // A call in flight finishes the cancelling when it ends. Not one that a loop may never make.
             defer { state.isInFlight = true }
-            return !state.isInFlight
+            return !state.isInFlight || state.running == nil && state.isCalledByLoop
         }
         finish(left)
-        if mustFinish { onTarget { [self] in finishCancelling() } }
+        if mustFinish { finishCancellingOnTarget() }
     }
 }
 #endif

@@ -88,7 +88,7 @@ import Synchronization
         /// thread, even if the submitted call has ended by then.
         var engineSubmits = false
         /// Whether the source was rescheduled after its call was prepared: a withdrawal of the call then restores nothing.
-        var isSetAnew = false
+        var isRescheduled = false
         /// The engine's timer: nil before `register` and once the source has ended, stale once the engine has ended.
         var timer: TimerToken?
         /// Nil for the engine's own precision.
@@ -193,12 +193,12 @@ import Synchronization
     /// Returns a function that has `deliver` called on the target, and from there on the actor; nil for the engine's thread.
     /// `deliver` counts the ticks that the call reports, so they are counted where the handler runs.
     private func submission(of target: Target?, on actor: (any Actor)?) -> Callback? {
-        guard let actor else { return target.map { Callback(submission({ [self] in deliver() }, to: $0)) } }
+        guard let actor else { return target.map { Callback(submission({ [self] in deliver(on: nil) }, to: $0)) } }
         let calls = ActorCalls(merges: false)
         // By a task, even if the submitting thread is the actor's: that is inside a verb of the user's, or the previous call.
-        guard let target else { return Callback { [self] in calls.submit(to: actor) { [self] in deliver() } } }
+        guard let target else { return Callback { [self] in calls.submit(to: actor) { [self] in deliver(on: actor) } } }
         return Callback(
-            submission({ [self] in calls.call(on: actor, isNamed: true) { [self] in deliver() } }, to: target)
+            submission({ [self] in calls.call(on: actor, isNamed: true) { [self] in deliver(on: actor) } }, to: target)
         )
     }
 

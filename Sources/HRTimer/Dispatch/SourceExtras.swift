@@ -70,7 +70,7 @@ extension SourceCore.State {
     /// Restores the ticks to where they were before a call that was withdrawn.
     func restoreTicks(_ before: BeforeCall, _ record: UnsafeMutablePointer<TimerRecord>) {
         record.pointee.position = before.ticks
-        extras?.pointee.jitter?.delay_ns = before.delay_ns
+        extras?.pointee.jitter?.place(&record.pointee.position)
     }
 
     /// Adds the jitter to the deadline in the record, which must be a nominal one: of a new grid, or without the former jitter.
@@ -86,6 +86,8 @@ extension SourceCore.State {
     var actor: (any Actor)? { extras?.pointee.owned.actor }
     var submit: Callback? { extras?.pointee.owned.submit }
     var alarm: ClockAlarm? { extras?.pointee.owned.alarm }
+    /// Whether a loop, which may end before that, makes the calls.
+    var isCalledByLoop: Bool { actor == nil && target.map { !$0.hasThreads } ?? false }
     var account: SourceAccount? { extras?.pointee.account }
     var lateHandlers: LateHandlers? { extras?.pointee.lateHandlers }
     var hasLead: Bool { extras?.pointee.lead != nil }

@@ -98,6 +98,7 @@ public final class SuspensionMonitor: Sendable {
     /// thread. It does not wait for a call by the loop, whether that has begun or not.
     public func shutdown() {
         engine.shutdown()
+        core.end()
     }
 }
 
@@ -107,10 +108,11 @@ extension SuspensionMonitor {
         private weak let loop: TimerLoop?
         private let hasLoop: Bool
         private let sample: @Sendable () -> PresenceSample
-        private let handler: Handler
         private let state: Locked<State>
 
         private struct State: Sendable {
+            /// Nil after the end.
+            var handler: Handler?
             var detector: AbsenceDetector
             var timers: [WeakTimer] = []
 
@@ -136,8 +138,12 @@ extension SuspensionMonitor {
             self.loop = loop
             hasLoop = loop != nil
             self.sample = sample
-            self.handler = handler
-            state = Locked(State(detector: detector))
+            state = Locked(State(handler: handler, detector: detector))
+        }
+
+        func end() {
+            let left = state.withLock { $0.handler.take() }
+            withExtendedLifetime(left) {}
         }
 
         func add(_ timer: LoopTimer) {
@@ -157,6 +163,7 @@ extension SuspensionMonitor {
             if absence.suspended > .zero {
                 for timer in state.withLock({ $0.liveTimers() }) { timer.countAsPassed(absence.suspended) }
             }
+            guard let handler = state.withLock({ $0.handler }) else { return }
             guard hasLoop else { return handler(absence) }
             loop?.perform(inModes: [.common]) { [handler] in handler(absence) }
         }

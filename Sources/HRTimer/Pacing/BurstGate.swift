@@ -32,7 +32,8 @@ struct BurstGate<Element> {
     /// When the element that waits passes; `Int64.max` if none waits. The end of a period alone needs no wake-up.
     var wake_ns: Int64 { waiting == nil ? .max : end_ns }
 
-    private mutating func begin(at now_ns: Int64) { end_ns = now_ns.addingSaturating(period_ns) }
+    /// Begins a period. One that ends beyond time is not the absence of one.
+    private mutating func begin(at now_ns: Int64) { end_ns = min(now_ns.addingSaturating(period_ns), .max - 1) }
 
     /// Takes an element. Appends the elements that pass now to `passed`, in order.
     mutating func receive(_ element: Element, at now_ns: Int64, _ passed: inout [Element], dropped: inout Element?) {
@@ -68,12 +69,13 @@ struct BurstGate<Element> {
         return flush(at: now_ns)
     }
 
-    /// Returns the element that waits, before its time.
+    /// Returns the element that waits, before its time; nil if none waits.
     mutating func flush(at now_ns: Int64) -> Element? {
-        let element = waiting.take()
+        // Without one the period goes on.
+        guard let element = waiting.take() else { return nil }
         end_ns = .max
         // The next element must not pass at once.
-        if rule == .throttle, element != nil { begin(at: now_ns) }
+        if rule == .throttle { begin(at: now_ns) }
         return element
     }
 

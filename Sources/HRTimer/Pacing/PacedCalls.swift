@@ -11,12 +11,10 @@ final class PacedCalls<Element: Sendable>: Sendable {
         var passed: [Element] = []
         /// When the source must call; `Int64.max` for never.
         var armed_ns = Int64.max
-        /// Whether it has ended; then nothing is called any more.
+        /// Whether it has ended; then it takes no more elements.
         var hasEnded = false
-        /// The source's handler calls the user's with elements that have passed.
+        /// Whether the user's handler is being called with elements that have passed.
         var isDelivering = false
-        /// The source, from the release of the last reference until all that had passed before is delivered.
-        var lastSource: TimerSource?
     }
 
     /// In a struct: by itself the function would be wrapped anew in each copy.
@@ -50,6 +48,8 @@ final class PacedCalls<Element: Sendable>: Sendable {
     /// Arms the source for the next call. Must be called with the lock held, so that of two threads the later one's deadline
     /// stays. The source calls no handler within `schedule`.
     private func arm(_ source: TimerSource, _ state: inout State, _ now_ns: Int64) {
+        // A call that is due is not put off by more elements for it.
+        if !state.passed.isEmpty, state.armed_ns <= now_ns { return }
         let next_ns = state.passed.isEmpty ? state.gate.wake_ns : now_ns
         if next_ns == state.armed_ns { return }
         state.armed_ns = next_ns
@@ -60,7 +60,7 @@ final class PacedCalls<Element: Sendable>: Sendable {
     func send(_ element: Element, _ source: TimerSource) -> Bool {
         var dropped: Element?
         return state.withLock { state in
-            if state.hasEnded {
+            if state.hasEnded || source.core.core.hasEnded {
                 dropped = element
                 return false
             }
@@ -96,21 +96,27 @@ final class PacedCalls<Element: Sendable>: Sendable {
         source.cancel()
         state.withLock { $0.hasEnded = true }
         discard(source)
-        let left = handler.withLock { $0.take() }
-        withExtendedLifetime(left) {}
+        freeHandler()
     }
 
-    /// The last reference is gone: drops what waits. What has passed is due already, and the handler is still called with it.
+    /// The last reference is gone: drops what waits. What has passed is due already, and the handler is still called with it,
+    /// unless its engine or loop has ended.
     func release(_ source: TimerSource) {
         var dropped: Element?
-        let isOver = state.withLock { state in
-            if state.hasEnded || state.passed.isEmpty && !state.isDelivering { return true }
+        let (mustCall, isDelivering) = state.withLock { state in
             dropped = state.gate.reset()
-            state.lastSource = source
-            return false
+            if state.hasEnded { return (false, true) }
+            state.hasEnded = true
+            return (!state.passed.isEmpty && !state.isDelivering, state.isDelivering)
         }
-        if isOver { end(source) }
         withExtendedLifetime(dropped) {}
+        let runOnTarget = source.core.blockRunner()
+        source.cancel()
+        if mustCall, !source.core.core.hasEnded {
+            runOnTarget { [self] in call([]) }
+        } else if !isDelivering {
+            freeHandler()
+        }
     }
 
     var isWaiting: Bool { state.withLock { !$0.passed.isEmpty || $0.gate.wake_ns < .max } }
@@ -123,14 +129,29 @@ final class PacedCalls<Element: Sendable>: Sendable {
             state.isDelivering = true
             swap(&passed, &state.passed)
             if let element = state.gate.expire(at: now_ns(source)) { passed.append(element) }
-            arm(source, &state, now_ns(source))
+            if !state.hasEnded { arm(source, &state, now_ns(source)) }
         }
-        for element in passed { handler.withLock({ $0 })?.call(element) }
-        let last = state.withLock { state in
-            state.isDelivering = false
-            return state.passed.isEmpty ? state.lastSource.take() : nil
+        call(passed)
+    }
+
+    /// Calls the handler for these elements; after the release of the last reference also for all others that have passed.
+    private func call(_ elements: [Element]) {
+        var elements = elements
+        while true {
+            for element in elements { handler.withLock({ $0 })?.call(element) }
+            elements = []
+            let hasEnded = state.withLock { state in
+                if state.hasEnded { swap(&elements, &state.passed) }
+                state.isDelivering = !elements.isEmpty
+                return state.hasEnded
+            }
+            if elements.isEmpty { return hasEnded ? freeHandler() : () }
         }
-        if let last { end(last) }
+    }
+
+    private func freeHandler() {
+        let left = handler.withLock { $0.take() }
+        withExtendedLifetime(left) {}
     }
 }
 #endif

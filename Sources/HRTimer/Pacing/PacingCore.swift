@@ -166,6 +166,7 @@ extension PacingCore {
     private func receive(_ element: Element) -> Bool {
         var dropped: Element?
         var isWanted = true
+        if host.hasEnded { end() }
         change { state in
             isWanted = !state.isCut
             if isWanted { state.gate.receive(element, at: now_ns, &state.passed, dropped: &dropped) }
@@ -197,6 +198,7 @@ extension PacingCore {
 
     func next(isolation: isolated (any Actor)?) async throws(Failure) -> Element? {
         while true {
+            if Task.isCancelled { end() }
             switch takeNext() {
             case .element(let element): return element
             case .ended(.finished): return nil
@@ -210,12 +212,16 @@ extension PacingCore {
     }
 
     private func takeNext() -> Next {
-        state.withLock { state in
+        // Freed without the lock.
+        var taken: [Element] = []
+        defer { withExtendedLifetime(taken) {} }
+        return state.withLock { state in
             if state.taken < state.passed.count {
                 let element = state.passed[state.taken]
                 state.taken += 1
                 // The elements that were taken are removed with the last one, or when they are half of many.
                 if state.taken == state.passed.count || state.taken >= max(64, state.passed.count / 2) {
+                    taken = Array(state.passed.prefix(state.taken))
                     state.passed.removeFirst(state.taken)
                     state.taken = 0
                 }

@@ -61,7 +61,8 @@ public final class Throttle<Element: Sendable>: Sendable {
         calls.release(source)
     }
 
-    /// Takes an element. Does not call the handler itself, and returns at once. Returns false after `cancel()`.
+    /// Takes an element. Does not call the handler itself, and returns at once. Returns false after `cancel()`, and once the
+    /// engine has ended.
     @discardableResult
     public func send(_ element: Element) -> Bool { calls.send(element, source) }
 

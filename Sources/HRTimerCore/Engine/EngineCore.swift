@@ -98,6 +98,9 @@ package final class EngineCore: Sendable {
 
     var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
+    /// Whether the engine has ended. Any thread, without a lock.
+    package var hasEnded: Bool { isOver.load(ordering: .acquiring) || isInForkedChild }
+
     package var liveTimers: Int { state.withLock { $0.liveTimers } }
     package var statistics: EngineStatistics {
         var statistics = state.withLock { $0.account.statistics }

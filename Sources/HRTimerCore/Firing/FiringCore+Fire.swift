@@ -232,7 +232,7 @@ extension FiringCore {
     #endif
     private mutating func prepare(_ owner: any TimerOwner, _ call_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = fire.token.slot
-        if let later_ns = owner.laterDeadline(&self) {
+        if let later_ns = owner.laterDeadline(&self, than: fire.place_ns) {
             records[slot].phase = .idle
             place(fire.token, later_ns)
             return false

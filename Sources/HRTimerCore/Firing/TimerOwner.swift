@@ -4,9 +4,9 @@
 ///
 /// Each `prepare` that returns true is followed by one `finish`.
 package protocol TimerOwner: AnyObject, Sendable {
-    /// Returns the deadline that the timer was moved to without telling the core, if that is later than the one that has come;
-    /// nil otherwise. Called with the core's lock held.
-    func laterDeadline(_ core: inout FiringCore) -> Int64?
+    /// Returns the deadline that the timer was moved to without telling the core, if that is later than the one that has come, or
+    /// is about to, for which the core armed it; nil otherwise. Called with the core's lock held.
+    func laterDeadline(_ core: inout FiringCore, than armed_ns: Int64) -> Int64?
 
     /// Returns the deadline that holds for a timer that the core has armed for `armed_ns`; `Int64.max` if none does. Called
     /// with the core's lock held.
@@ -31,7 +31,7 @@ package protocol TimerOwner: AnyObject, Sendable {
 }
 
 extension TimerOwner {
-    package func laterDeadline(_ core: inout FiringCore) -> Int64? { nil }
+    package func laterDeadline(_ core: inout FiringCore, than armed_ns: Int64) -> Int64? { nil }
     package func shownDeadline_ns(_ armed_ns: Int64) -> Int64 { armed_ns }
     package func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool { false }
 }

@@ -21,6 +21,26 @@ struct IdleTimeoutTests {
         }
     }
 
+    @Test("expires at its deadline on a precise engine, which wakes before it, and beside a precise timer", arguments: [true, false])
+    func precise(isEngine: Bool) throws {
+        let engine = try TimerEngine(.init(precision: isEngine ? .precise : .normal, time: time.base))
+        let start = time.now
+        let calls = calls
+        let idle = IdleTimeout(.seconds(1), engine: engine) { [time] in calls.append(time.now) }
+        let neighbour = TimerSource(engine: engine)
+        neighbour.precision = .precise
+        neighbour.setEventHandler {}
+        neighbour.schedule(deadline: start + .seconds(1) + .microseconds(50))
+        neighbour.activate()
+        time.advance(by: .seconds(2))
+        #expect(calls.all == [start + .seconds(1)])
+        #expect(idle.resume())
+        time.advance(by: .milliseconds(500))
+        #expect(idle.touch())
+        time.advance(by: .seconds(5))
+        #expect(calls.all.last == start + .seconds(3) + .milliseconds(500))
+    }
+
     @Test("expires once, at its deadline, and can be resumed afterwards")
     func runsOut() {
         let start = time.now

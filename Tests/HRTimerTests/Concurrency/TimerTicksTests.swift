@@ -49,6 +49,28 @@ struct TimerTicksTests {
         #expect(engine.liveTimers == 0)
     }
 
+    @Test("keep a new schedule whose interval is changed before its first tick", arguments: [MissedTickPolicy.merge, .delay])
+    func scheduledThenInterval(_ policy: MissedTickPolicy) async {
+        let ticks = clock.ticks(every: .milliseconds(10), policy: policy)
+        var iterator = ticks.makeAsyncIterator()
+        for _ in 0..<10 { _ = await next(&iterator, moving: .milliseconds(10)) }
+        #expect(ms(time.now) == 100)
+        ticks.schedule(first: MonotonicInstant(nanoseconds: 200_000_000), every: .milliseconds(50))
+        ticks.interval = .milliseconds(20)
+        #expect(ms(await next(&iterator, moving: .milliseconds(100))?.deadline) == 200)
+        #expect(ms(await next(&iterator, moving: .milliseconds(20))?.deadline) == 220)
+    }
+
+    @Test("end when the engine is shut down, even for a consumer that is behind")
+    func endsWithEngine() async {
+        var iterator = clock.ticks(every: .milliseconds(10)).makeAsyncIterator()
+        _ = await next(&iterator, moving: .milliseconds(10))
+        time.advance(by: .seconds(1))
+        await engine.shutdown()
+        let tick = await iterator.next()
+        #expect(tick == nil)
+    }
+
     @Test("begin at a given instant, and count missed ticks from one in the past")
     func first() async {
         time.advance(by: .milliseconds(100))

@@ -55,6 +55,23 @@ import Testing
         #expect(looks.count == 12)
     }
 
+    @Test("A shutdown frees the handler, even while the monitor is kept")
+    func frees() throws {
+        let canaries = Canaries()
+        let monitor = try SuspensionMonitor(
+            loop: nil,
+            threshold: .milliseconds(200),
+            noticesStops: true,
+            time: time.base,
+            sample: PresenceSample.now,
+            handler: { [canary = canaries.make()] _ in withExtendedLifetime(canary) {} }
+        )
+        #expect(canaries.count == 1)
+        monitor.shutdown()
+        #expect(canaries.count == 0)
+        monitor.check()
+    }
+
     @Test("The first heartbeat after a stop reports it, on the monitor's thread if there is no loop")
     func stop() throws {
         let monitor = try monitor()

@@ -186,6 +186,58 @@ import Testing
         #expect(canaries.count == 0 && calls.count == 3)
     }
 
+    @Test("A flush without an element that waits leaves the period alone")
+    func flushOfNothing() {
+        let throttle = throttle()
+        throttle.send(1)
+        time.advance(by: .zero)
+        throttle.flush()
+        throttle.send(2)
+        time.advance(by: .zero)
+        #expect(calls.all == [Call(1, 0)])
+        time.advance(by: .seconds(3))
+        #expect(calls.all == [Call(1, 0), Call(2, 3)])
+    }
+
+    @Test("A period that never ends lets one element pass", arguments: [BurstEdges.leading, .both])
+    func endless(_ edges: BurstEdges) {
+        let throttle = Throttle<Int>(for: Double.infinity, edges: edges, engine: engine) { [self] in record($0) }
+        let debouncer = Debouncer<Int>(for: Double.infinity, edges: edges, engine: engine) { [self] in record(-$0) }
+        for element in 1...3 {
+            throttle.send(element)
+            debouncer.send(element)
+            time.advance(by: .seconds(1_000_000))
+        }
+        #expect(Set(calls.all.map(\.element)) == [1, -1] && calls.count == 2)
+        #expect(throttle.isWaiting == (edges == .both) && debouncer.isWaiting == (edges == .both))
+    }
+
+    @Test("Elements that follow do not put off a call that is due, and none is taken once the engine has ended")
+    func due() {
+        let throttle = throttle(.zero)
+        throttle.send(0)
+        let before = engine.statistics.wakeups
+        for element in 1..<100 { throttle.send(element) }
+        time.advance(by: .zero)
+        #expect(calls.all.map(\.element) == Array(0..<100))
+        #expect(engine.statistics.wakeups <= before + 1)
+        engine.shutdown()
+        #expect(!throttle.send(100))
+    }
+
+    @Test("What has passed for a loop that ends is freed with its handler")
+    func loopEnds() {
+        let loop = TimerLoop(time: time.base)
+        var throttle: Throttle<Int>? = Throttle(for: .seconds(1), engine: engine, loop: loop) {
+            [canary = canaries.make()] _ in withExtendedLifetime(canary) {}
+        }
+        throttle?.send(1)
+        loop.end()
+        throttle = nil
+        time.advance(by: .seconds(1))
+        #expect(canaries.count == 0)
+    }
+
     @Test("A cancelled debouncer does not deliver what was flushed before")
     func flushedAndCancelled() {
         let debouncer = debouncer()

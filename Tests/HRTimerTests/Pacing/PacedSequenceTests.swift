@@ -48,6 +48,42 @@ import Testing
         }
     }
 
+    @Test("A cancelled consumer gets no more elements, not even those that have passed")
+    func backlog() async throws {
+        try await withManualTime { time in
+            let (stream, continuation) = AsyncStream<Int>.makeStream()
+            let task = Task {
+                var iterator = stream.throttle(for: .zero, on: .monotonic).makeAsyncIterator()
+                var seen: [Int] = []
+                while let element = await iterator.next() {
+                    seen.append(element)
+                    if element == 1 {
+                        try? await Task.sleep(for: .seconds(10), clock: .monotonic)
+                        withUnsafeCurrentTask { $0?.cancel() }
+                    }
+                }
+                return seen
+            }
+            for element in 1...5 { continuation.yield(element) }
+            await time.advance(by: .seconds(20))
+            #expect(await task.value == [1])
+        }
+    }
+
+    @Test("An engine that has ended lets no more elements pass")
+    func leadingEngineEnds() async throws {
+        let time = ManualTime()
+        let engine = try TimerEngine(.init(time: time.base))
+        let (stream, continuation) = AsyncStream<Int>.makeStream()
+        var iterator = stream.throttle(for: .seconds(1), edges: .leading, on: MonotonicClock(engine: engine))
+            .makeAsyncIterator()
+        continuation.yield(1)
+        #expect(await iterator.next() == 1)
+        await engine.shutdown()
+        continuation.yield(2)
+        #expect(await iterator.next() == nil)
+    }
+
     @Test("An error comes once, after the elements that passed, and then the sequence ends")
     func errors() async throws {
         try await withManualTime { time in

@@ -1,0 +1,77 @@
+#if os(Linux)
+import CHRTimer
+import HRTimerCore
+import Synchronization
+
+// The end of a cancelled source.
+extension SourceCore {
+    /// Calls the cancel handler and frees everything. Only the first call finds something: the handlers are gone then.
+    func finishCancelling() {
+        do {
+            var left = Left()
+            withLock { state, engine in
+                state.running = hrt_thread_pointer()
+                letGo(&state, &engine, &left)
+            }
+            left.owned.cancel?.run()
+            finish(left)
+        }
+        // Everything is freed before a waiting thread goes on.
+        let latch = withLock { state in
+            state.running = nil
+            return state.whileRunning.release()
+        }
+        latch?.open()
+    }
+
+    /// Runs a block where the handlers belong. The calling thread replaces an engine's thread that has ended: no block is lost.
+    func onTarget(_ block: @escaping @Sendable () -> Void) {
+        if let target = withLock({ $0.target }) {
+            submission(block, to: target)()
+        } else if !core.runSoon(block) {
+            block()
+        }
+    }
+
+    /// Has the cancelling finished where the handlers belong. A loop that ends first makes no call: then everything is freed
+    /// without one.
+    func finishCancellingOnTarget() {
+        let last = LastCall(self)
+        onTarget { last.make() }
+    }
+
+    /// Returns a function that has a block run where the handlers belong, also once the source is cancelled. An engine or a loop
+    /// that has ended drops the block.
+    package func blockRunner() -> @Sendable (@escaping @Sendable () -> Void) -> Void {
+        guard let target = withLock({ $0.target }) else { return { [core] block in _ = core.runSoon(block) } }
+        return { [self] block in submission(block, to: target)() }
+    }
+
+    /// Frees everything, unless a handler runs: its end does that.
+    private func freeWithoutCall() {
+        var left = Left()
+        let latch = withLock { state, engine -> Latch? in
+            if state.running != nil { return nil }
+            letGo(&state, &engine, &left)
+            return state.whileRunning.release()
+        }
+        finish(left)
+        latch?.open()
+    }
+
+    /// The call of a cancelled source on its target, or the news that it will not come.
+    private final class LastCall: Sendable {
+        private let source: SourceCore
+        private let isMade = Atomic(false)
+
+        init(_ source: SourceCore) { self.source = source }
+
+        func make() {
+            isMade.store(true, ordering: .relaxed)
+            source.finishCancelling()
+        }
+
+        deinit { if !isMade.load(ordering: .relaxed) { source.freeWithoutCall() } }
+    }
+}
+#endif
