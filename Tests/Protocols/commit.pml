@@ -1,7 +1,7 @@
 // A prepared callback (FireCommit, FiringCore, EngineCore.make, TimerLoop.sleep): the core's thread commits it by one exchange without
 // the lock, others withdraw it by one with the lock. It is called once, or never and cancel() says so; a call that was withdrawn
 // for an earlier timer's sake comes later; none begins after cancel() returned true; and where the handler runs the loop again,
-// whoever arms something earlier wakes the thread.
+// a thread that arms something earlier wakes it.
 //
 // WRONG_1: the thread looks whether it was withdrawn, and commits afterwards.
 // WRONG_2: cancel() withdraws without looking whether it is committed.

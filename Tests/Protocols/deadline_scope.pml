@@ -1,5 +1,5 @@
-// The deadline of an operation (DeadlineScope): whoever finds that it has come cancels the operation's task, once; and nobody
-// touches that task when the operation has ended. Two find it at a time: the timer, and the end of its engine.
+// The deadline of an operation (DeadlineScope): the thread that finds that it has come cancels the operation's task, once; and
+// nobody touches that task when the operation has ended. Two find it at a time: the timer, and the end of its engine.
 //
 // WRONG_1: the operation does not wait for who is cancelling it.
 // WRONG_2: who has cancelled it does not look whether it waits.

@@ -23,7 +23,7 @@ proctype Thread() {
     bool canLeave, leaves, starts;
     do
     ::  waiting++;
-        atomic { edge -> edge = false }
+end:    atomic { edge -> edge = false }
 #ifndef WRONG_3
         waiting--;
 #endif
