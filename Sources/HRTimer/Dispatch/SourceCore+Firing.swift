@@ -121,9 +121,16 @@ extension SourceCore: TimerOwner {
             return false
         }
         if let submit = state.submit {
+            // Moved later, which the engine could not know if another thread has closed the movable deadline meanwhile.
+            let deadline_ns = record.pointee.position.deadline_ns
+            let lead_ns = state.alarm == nil ? state.extras?.pointee.lead?.lead_ns ?? 0 : 0
+            guard deadline_ns.subtractingSaturating(lead_ns) <= now_ns else {
+                _ = rearm(&state, &engine)
+                return false
+            }
             state.isInFlight = true
             state.engineSubmits = true
-            state.extras?.pointee.lead?.submit(for: record.pointee.position.deadline_ns)
+            state.extras?.pointee.lead?.submit(for: deadline_ns)
             fill(&fire.callback, submit)
             fire.isEarly = state.hasLead
             return true

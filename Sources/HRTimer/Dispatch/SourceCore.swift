@@ -255,6 +255,7 @@ import Synchronization
         var target: TimerTarget?
         var event: Callback?
         var owned = SourceExtras.Owned()
+        var lateHandlers: LateHandlers?
         var mustWake = false
     }
 
@@ -262,13 +263,17 @@ import Synchronization
     func finish(_ left: borrowing Left) {
         if left.mustWake { core.wake() }
         left.owned.alarm?.cancel()
+        left.lateHandlers?.removeAll()
     }
 
     /// Moves what is to be freed into `left`, the first time, and removes the engine's timer. With the lock held.
     func letGo(_ state: inout State, _ engine: inout FiringCore, _ left: inout Left) {
         if let timer = state.timer.take() { left.mustWake = engine.removeOwned(timer, &left.target) }
         left.event = state.event.take()
-        if let extras = state.extras { swap(&left.owned, &extras.pointee.owned) }
+        if let extras = state.extras {
+            swap(&left.owned, &extras.pointee.owned)
+            left.lateHandlers = extras.pointee.lateHandlers
+        }
     }
 
     /// Sets the event handler. With an actor the handler is called on that actor, and the ticks are counted there.

@@ -50,6 +50,15 @@ package final class LateHandlers: Sendable {
         withExtendedLifetime(removed) {}
     }
 
+    /// Removes all handlers; the statistics stay.
+    package func removeAll() {
+        let removed = entries.withLock { entries in
+            defer { entries.all = [] }
+            return entries.all
+        }
+        withExtendedLifetime(removed) {}
+    }
+
     /// The statistics of the fires that were later than the least bound.
     package var statistics: LatenessStatistics { entries.withLock { $0.statistics } }
 
