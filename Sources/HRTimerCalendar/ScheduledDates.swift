@@ -6,7 +6,7 @@ import HRTimerCore
 struct ScheduledDates: DateSequence {
     private let schedule: CalendarSchedule
     /// The instant after which the calendar was asked last, and its answer. No date lies between them.
-    private var asked_ns: Int64?
+    private var searched_ns: Int64?
     private var found_ns = Int64.min
     private var rule: RuleDates?
 
@@ -15,7 +15,7 @@ struct ScheduledDates: DateSequence {
     }
 
     mutating func first(after instant_ns: Int64) -> Int64 {
-        if let asked_ns, asked_ns <= instant_ns, instant_ns < found_ns { return found_ns }
+        if let searched_ns, searched_ns <= instant_ns, instant_ns < found_ns { return found_ns }
         switch schedule.kind {
         case .timeOfDay(let time):
             found_ns = time.first(after: instant_ns)
@@ -27,14 +27,14 @@ struct ScheduledDates: DateSequence {
             if instant_ns < found_ns || self.rule == nil { self.rule = RuleDates(rule, from: start) }
             found_ns = self.rule?.first(after: instant_ns) ?? .max
         }
-        asked_ns = instant_ns
+        searched_ns = instant_ns
         return found_ns
     }
 
     /// Returns the instant from which to ask the calendar: the date before if that is known; otherwise so long before
     /// `instant_ns` that both of two equal times of a day are asked for together.
     private func begin(_ instant_ns: Int64, _ components: DateComponents) -> Int64 {
-        if asked_ns != nil, found_ns == instant_ns { return found_ns }
+        if searched_ns != nil, found_ns == instant_ns { return found_ns }
         let back_s: Int64 = components.namesTimeOfDay ? 2 * 86_400 : 1
         return instant_ns.subtractingSaturating(back_s * 1_000_000_000)
     }

@@ -242,9 +242,9 @@ extension DeterministicScheduler {
         let threads_ns = min(parked.map(\.until_ns).min() ?? .max, pumping.until_ns)
         let others_ns = min(time.earliestWake()?.instant_ns ?? .max, threads_ns)
         // Computed only if a request waits for it: the exact deadline is looked up.
-        let isAsked = others_ns < .max && state.withLock { $0.requests.contains { $0.isForDeadline } }
+        let isRequested = others_ns < .max && state.withLock { $0.requests.contains { $0.isForDeadline } }
         let ofThreads_ns = min(parked.map(\.deadline_ns).min() ?? .max, pumping.deadline_ns)
-        let deadline_ns = isAsked ? min(time.earliestDeadline_ns, ofThreads_ns) : others_ns
+        let deadline_ns = isRequested ? min(time.earliestDeadline_ns, ofThreads_ns) : others_ns
         if let (request, answer) = state.withLock({ $0.takeAnswered(now_ns: now_ns, others_ns: deadline_ns) }) {
             request.continuation.resume(returning: answer)
             watch.noteStep()

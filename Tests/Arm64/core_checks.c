@@ -1,5 +1,5 @@
 // Checks the parts of the C core that depend on the architecture: the lateness histogram, the spin
-// window and the ways to wait. It needs neither Swift nor libevent, so that it can be built for
+// window and the park strategies. It needs neither Swift nor libevent, so that it can be built for
 // another architecture and run under an emulator. Aborts at the first check that fails.
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@ static void require(bool holds, const char *sentence) {
     abort();
 }
 
-// There is no libevent for that architecture: its way to wait reports that it is not supported.
+// There is no libevent for that architecture: its park strategy reports that it is not supported.
 int hrt_loop_create_for(hrt_clock clock, hrt_loop **out_loop) {
     (void)clock;
     (void)out_loop;

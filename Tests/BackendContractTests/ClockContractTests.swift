@@ -11,9 +11,9 @@ import Testing
 
     @Test("A futex cannot wait in boot time; all other ways can wait on every clock")
     func ways() {
-        #expect(!WayToWait.available(on: .bootTime).contains(.futex))
-        #expect(WayToWait.available(on: .wall) == WayToWait.available)
-        #expect(WayToWait.available(on: .bootTime) == WayToWait.available.filter { $0 != .futex })
+        #expect(!ParkStrategy.available(on: .bootTime).contains(.futex))
+        #expect(ParkStrategy.available(on: .wall) == ParkStrategy.available)
+        #expect(ParkStrategy.available(on: .bootTime) == ParkStrategy.available.filter { $0 != .futex })
     }
 
     @Test("Sleeps on the shared clocks are real, and never short")
@@ -80,7 +80,7 @@ import Testing
     )
     func farSpin(_ pair: WayOnClock) throws {
         var wait: OpaquePointer?
-        try check(hrt_wait_create(pair.way.kind, pair.clock.c, &wait), "make a way to wait")
+        try check(hrt_wait_create(pair.way.kind, pair.clock.c, &wait), "make a park strategy")
         defer { hrt_wait_destroy(wait) }
         let window = SpinWindow(budget: SpinBudget(1, now_ns: now(.monotonic)))
         let deadline_ns = now(pair.clock) + 120_000_000
@@ -101,7 +101,7 @@ import Testing
     )
     func realSteps() async {
         await #expect(processExitsWith: .success) {
-            for way in WayToWait.available(on: .wall) {
+            for way in ParkStrategy.available(on: .wall) {
                 for precision in TimerPrecision.allCases { try RealSteps.run(way, precision) }
             }
         }
@@ -110,8 +110,8 @@ import Testing
 
 /// Runs one engine while the wall clock is set 3 s forward, and back.
 private enum RealSteps {
-    static func run(_ way: WayToWait, _ precision: TimerPrecision) throws {
-        let engine = try WallTimerEngine(.init(wayToWait: way, precision: precision))
+    static func run(_ way: ParkStrategy, _ precision: TimerPrecision) throws {
+        let engine = try WallTimerEngine(.init(parkStrategy: way, precision: precision))
         let fires = Recorder<(fire: WallTimerEngine.Fire, at: MonotonicInstant)>()
         let start = (wall: WallInstant.now, monotonic: MonotonicInstant.now)
         func wallShould(be offset: Duration) throws {

@@ -61,8 +61,8 @@ import Testing
             #expect(outcome.spun_us == 0)
             #expect(outcome.cpu_us < 150_000, "\(face) \(precision) \(clock): \(outcome)")
             // A host waits for a loop's descriptor as for any other, not precisely, so that there is nothing to warn of.
-            let isTold = precision == .precise && face != "served-loop" && UsageWarning.isLookedFor
-            #expect(outcome.warnings == (isTold ? 1 : 0))
+            let isReported = precision == .precise && face != "served-loop" && UsageWarning.isLookedFor
+            #expect(outcome.warnings == (isReported ? 1 : 0))
         }
     }
 

@@ -7,12 +7,12 @@ import Testing
 
 /// The engine on the real kernel, for each way of waiting.
 @Suite(.serialized) struct EngineContractTests {
-    private func makeEngine(_ way: WayToWait) throws -> TimerEngine {
-        try TimerEngine(.init(name: "contract", wayToWait: way))
+    private func makeEngine(_ way: ParkStrategy) throws -> TimerEngine {
+        try TimerEngine(.init(name: "contract", parkStrategy: way))
     }
 
-    @Test("Every one-shot timer fires once, and none is early", arguments: WayToWait.available)
-    func neverEarly(_ way: WayToWait) throws {
+    @Test("Every one-shot timer fires once, and none is early", arguments: ParkStrategy.available)
+    func neverEarly(_ way: ParkStrategy) throws {
         let engine = try makeEngine(way)
         var random = SeededRandom.fromEnvironment()
         let done = DispatchSemaphore(value: 0)
@@ -48,9 +48,9 @@ import Testing
 
     @Test(
         "An earlier deadline from another thread wakes the engine, a later one does not",
-        arguments: WayToWait.available
+        arguments: ParkStrategy.available
     )
-    func wakes(_ way: WayToWait) throws {
+    func wakes(_ way: ParkStrategy) throws {
         let engine = try makeEngine(way)
         let far = engine.schedule(after: .seconds(3600)) { _ in }
         waitUntilAsleep(engine)
@@ -126,13 +126,13 @@ import Testing
     }
 
     @Test("A precise call that waits for its deadline is withdrawn if an earlier handler, armed meanwhile, cancels it")
-    func calledOffByAnEarlierOne() throws {
+    func withdrawnByAnEarlierOne() throws {
         var configuration = TimerEngine.Configuration(name: "contract", precision: .precise)
         configuration.spinBudget = 1
         let engine = try TimerEngine(configuration)
         defer { engine.shutdown() }
         let calls = Count()
-        var calledOff = 0
+        var withdrawn = 0
         for _ in 0..<200 {
             let deadline = engine.now.advanced(by: .microseconds(400))
             let later = engine.schedule(at: deadline) { _ in _ = calls.add(1) }
@@ -148,13 +148,13 @@ import Testing
             }
             #expect(done.wait(timeout: .now() + 60) == .success)
             guard wasLive.isSet else { continue }
-            calledOff += 1
+            withdrawn += 1
             // The engine's thread has released `later` once it calls another handler.
             engine.schedule(at: deadline) { _ in done.signal() }
             #expect(done.wait(timeout: .now() + 60) == .success)
             #expect(calls.current == before)
         }
-        #expect(calledOff > 0)
+        #expect(withdrawn > 0)
     }
 
     @Test("Four threads that arm timers for one instant wake a sleeping engine once, however many they arm")
@@ -265,7 +265,7 @@ import Testing
         engine.shutdown()
         #expect(cancelledInTime.current > 0)
         #expect(calledAfterCancel.current == 0)
-        #expect(engine.statistics.fires == UInt64(calls.current), "what was called off is no fire")
+        #expect(engine.statistics.fires == UInt64(calls.current), "a withdrawn call is no fire")
     }
 
     @Test("A precise timer that spins up to its deadline is not called if an earlier handler shuts the engine down")
@@ -320,8 +320,8 @@ import Testing
         var current: Int { value.load(ordering: .relaxed) }
     }
 
-    @Test("When cancelAndWait returns, no call is running and none follows", arguments: WayToWait.available)
-    func cancelAndWait(_ way: WayToWait) throws {
+    @Test("When cancelAndWait returns, no call is running and none follows", arguments: ParkStrategy.available)
+    func cancelAndWait(_ way: ParkStrategy) throws {
         let engine = try makeEngine(way)
         for _ in 0..<500 {
             let (isRunning, wasCancelled) = (Flag(), Flag())
@@ -390,9 +390,9 @@ import Testing
         await #expect(processExitsWith: .success) {
             let before = (descriptors: Kernel.openDescriptors, threads: Kernel.threads)
             let canaries = Canaries()
-            for way in WayToWait.available {
+            for way in ParkStrategy.available {
                 for index in 0..<100 {
-                    let engine = try TimerEngine(.init(wayToWait: way))
+                    let engine = try TimerEngine(.init(parkStrategy: way))
                     let canary = canaries.make()
                     engine.schedule(after: .seconds(index % 2 == 0 ? 0 : 3600), every: .microseconds(10)) { _ in
                         withExtendedLifetime(canary) {}

@@ -98,7 +98,7 @@ import Testing
         "A source cancelled, suspended or moved later while the thread spins up to it is not called; the spin ends",
         arguments: ["cancelled", "suspended", "moved"]
     )
-    func source(deed: String) {
+    func source(action: String) {
         let count = Recorder<MonotonicInstant>()
         let isLeft = inSomeRound { deadline in
             let source = TimerSource(engine: engine)
@@ -108,7 +108,7 @@ import Testing
             defer { source.cancelAndWait() }
             let before = count.count
             guard waitUntilSpinning(upTo: deadline) else { return false }
-            switch deed {
+            switch action {
             case "cancelled": source.cancel()
             case "suspended": source.suspend()
             default: source.schedule(deadline: deadline.advanced(by: .seconds(1)), repeating: .seconds(3600))

@@ -115,7 +115,7 @@ import Testing
     )
     func timerfdCalls() async {
         await #expect(processExitsWith: .success) {
-            let engine = try TimerEngine(.init(wayToWait: .timerfd))
+            let engine = try TimerEngine(.init(parkStrategy: .timerfd))
             let calls = try CallsPerFire.measure(engine) { body in
                 engine.schedule(after: .milliseconds(2), every: .milliseconds(2)) { _ in body() }
             }
@@ -129,14 +129,14 @@ import Testing
     private static let whyNot: Comment = "under a sanitizer malloc is not ours to count"
 
     @Test(
-        "A fire allocates nothing, on an engine of any precision and any way to wait",
+        "A fire allocates nothing, on an engine of any precision and any park strategy",
         .enabled(if: !isSanitized, whyNot)
     )
     func engineAllocations() async {
         await #expect(processExitsWith: .success) {
             for precision in TimerPrecision.allCases {
-                for way in WayToWait.allCases {
-                    let engine = try TimerEngine(.init(wayToWait: way, precision: precision))
+                for way in ParkStrategy.allCases {
+                    let engine = try TimerEngine(.init(parkStrategy: way, precision: precision))
                     let count = Allocations.between10And110 { body in
                         engine.schedule(after: .microseconds(200), every: .microseconds(200)) { _ in body() }
                     }

@@ -81,10 +81,10 @@ import Testing
         .timeLimit(.minutes(15)),
         arguments: ["invalidated", "removed", "moved"]
     )
-    func calledOff(deed: String) {
+    func withdrawn(action: String) {
         let isLeft = inSomeRound { timer, deadline in
             let before = calls.count
-            switch deed {
+            switch action {
             case "invalidated": timer.invalidate()
             case "removed": loop.remove(timer, forMode: .default)
             default: timer.fireInstant = deadline.advanced(by: .seconds(3600))

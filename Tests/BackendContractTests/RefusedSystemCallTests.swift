@@ -8,8 +8,8 @@ import Testing
 /// Filters like those of containers, which let the kernel refuse single system calls, seccomp(2): an object that needs a
 /// refused call throws when it is made. Each filter has a child of fork(2) of its own.
 @Suite(.serialized) struct RefusedSystemCallTests {
-    /// The system calls that each way to wait needs.
-    private static let needs: [WayToWait: [String]] = [
+    /// The system calls that each park strategy needs.
+    private static let needs: [ParkStrategy: [String]] = [
         .futex: ["futex"],
         .timerfd: ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime", "eventfd2"],
         .libevent: ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime"]
@@ -25,9 +25,9 @@ import Testing
         }
     }
 
-    private static func make(_ way: WayToWait, _ say: @escaping Say) {
+    private static func make(_ way: ParkStrategy, _ say: @escaping Say) {
         do {
-            let engine = try TimerEngine(.init(wayToWait: way))
+            let engine = try TimerEngine(.init(parkStrategy: way))
             say("made")
             engine.shutdown()
         } catch {
@@ -41,10 +41,10 @@ import Testing
 
     private static func text(_ error: Int32) -> String { String(cString: strerror(error)) }
 
-    @Test("An engine whose way to wait the kernel refuses is not made, and the error says which way, and why")
+    @Test("An engine whose park strategy the kernel refuses is not made, and the error says which way, and why")
     func engines() async {
         await #expect(processExitsWith: .success) {
-            for way in WayToWait.available {
+            for way in ParkStrategy.available {
                 // Once in the parent: see ForkTests. An error too: Swift Testing looks at the stack of code that throws, and
                 // the first such look wakes a futex.
                 Self.make(way) { #expect($0 == "made") }
@@ -53,7 +53,7 @@ import Testing
                     for error in Self.errors {
                         let words = Self.refused(name, error) { say in Self.make(way, say) }
                         #expect(
-                            words == ["cannot make a way to wait (\(way)): \(Self.text(error))"],
+                            words == ["cannot make a park strategy (\(way)): \(Self.text(error))"],
                             "\(way) without \(name): \(words)"
                         )
                     }
@@ -63,13 +63,13 @@ import Testing
     }
 
     @Test(
-        "A refused call that one way to wait needs does not keep ways that do not need it from being made",
+        "A refused call that one park strategy needs does not keep ways that do not need it from being made",
         .disabled(if: isSanitized)
     )
     func others() async {
         await #expect(processExitsWith: .success) {
             // No thread may be started in such a child under Thread Sanitizer.
-            for way in WayToWait.available {
+            for way in ParkStrategy.available {
                 for name in Set(Self.needs.values.joined()).subtracting(Self.needs[way]! + ["futex"]) {
                     let words = Self.refused(name, EPERM) { say in Self.make(way, say) }
                     #expect(words == ["made"], "\(way) without \(name): \(words)")

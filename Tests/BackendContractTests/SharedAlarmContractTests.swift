@@ -7,7 +7,7 @@ import Testing
 @Suite("A shared alarm", .timeLimit(.minutes(15))) struct SharedAlarmContractTests {
     @Test("never expires early, on either clock", arguments: [TimerClock.monotonic, .bootTime])
     func neverEarly(clock: TimerClock) throws {
-        try withBell { sharedAlarm in
+        try withSharedAlarm { sharedAlarm in
             for round in 0..<50 {
                 let instant_ns = hrt_clock_now_ns(clock.c) + Int64(round * 7_000)
                 hrt_shared_alarm_set(sharedAlarm, clock.c, instant_ns)
@@ -19,7 +19,7 @@ import Testing
 
     @Test("expires at once for a past instant, also before a wait for it, and never for an instant that was replaced")
     func kept() throws {
-        try withBell { sharedAlarm in
+        try withSharedAlarm { sharedAlarm in
             for instant_ns in [Int64.min, -1, 0, 1, hrt_clock_now_ns(HRT_CLOCK_MONOTONIC)] {
                 hrt_shared_alarm_set(sharedAlarm, HRT_CLOCK_BOOT, .max)
                 hrt_shared_alarm_set(sharedAlarm, HRT_CLOCK_MONOTONIC, instant_ns)
@@ -40,7 +40,7 @@ import Testing
 
     @Test("wakes another thread each time, until all that wait have returned")
     func threads() throws {
-        try withBell { sharedAlarm in
+        try withSharedAlarm { sharedAlarm in
             let come = Locked(0)
             // Unsafe: the threads are joined before the shared alarm goes.
             nonisolated(unsafe) let sharedAlarm = sharedAlarm
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    private func withBell(_ body: (OpaquePointer) throws -> Void) throws {
+    private func withSharedAlarm(_ body: (OpaquePointer) throws -> Void) throws {
         var made: OpaquePointer?
         #expect(hrt_shared_alarm_create(&made) == 0)
         let sharedAlarm = try #require(made)

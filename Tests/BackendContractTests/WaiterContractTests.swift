@@ -14,24 +14,24 @@ import Testing
         #expect(MonotonicInstant.now >= deadline)
     }
 
-    @Test("A wait is never early, from a nanosecond to a tenth of a second", arguments: WayToWait.available)
-    func neverEarly(_ way: WayToWait) throws {
+    @Test("A wait is never early, from a nanosecond to a tenth of a second", arguments: ParkStrategy.available)
+    func neverEarly(_ way: ParkStrategy) throws {
         let waiter = try Waiter(way)
         for delay_ns in [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000] as [Int64] {
             for _ in 0..<(delay_ns < 1_000_000 ? 100 : 3) { sleepsUntilDeadline(waiter, .nanoseconds(delay_ns)) }
         }
     }
 
-    @Test("A wait for a past, zero or negative deadline returns at once", arguments: WayToWait.available)
-    func past(_ way: WayToWait) throws {
+    @Test("A wait for a past, zero or negative deadline returns at once", arguments: ParkStrategy.available)
+    func past(_ way: ParkStrategy) throws {
         let waiter = try Waiter(way)
         for deadline_ns in [Int64.min, -1, 0, 1, MonotonicInstant.now.nanoseconds] {
             #expect(!waiter.wait(until: deadline_ns))
         }
     }
 
-    @Test("A wake before the wait is not lost, and several count as one", arguments: WayToWait.available)
-    func wakeBefore(_ way: WayToWait) throws {
+    @Test("A wake before the wait is not lost, and several count as one", arguments: ParkStrategy.available)
+    func wakeBefore(_ way: ParkStrategy) throws {
         let waiter = try Waiter(way)
         for _ in 0..<5 { waiter.wake() }
         #expect(waiter.wait(until: .max))
@@ -40,8 +40,8 @@ import Testing
         #expect(waiter.wait(until: .max))
     }
 
-    @Test("A wake from another thread ends a wait, whatever its deadline", arguments: WayToWait.available)
-    func wakeDuring(_ way: WayToWait) throws {
+    @Test("A wake from another thread ends a wait, whatever its deadline", arguments: ParkStrategy.available)
+    func wakeDuring(_ way: ParkStrategy) throws {
         let waiter = try Waiter(way)
         let inAnHour_ns = MonotonicInstant.now.advanced(by: .seconds(3600)).nanoseconds
         for deadline_ns: Int64 in [.max, .max - 1, inAnHour_ns] {
@@ -54,8 +54,8 @@ import Testing
         }
     }
 
-    @Test("No wake is lost in ten thousand rounds of wakes that race with waits", arguments: WayToWait.available)
-    func wakeRace(_ way: WayToWait) throws {
+    @Test("No wake is lost in ten thousand rounds of wakes that race with waits", arguments: ParkStrategy.available)
+    func wakeRace(_ way: ParkStrategy) throws {
         let there = try Waiter(way)
         let back = try Waiter(way)
         let thread = try startThread {
@@ -75,7 +75,7 @@ import Testing
     func descriptors() async {
         // In a process of its own: other tests open descriptors meanwhile.
         await #expect(processExitsWith: .success) {
-            for way in WayToWait.available {
+            for way in ParkStrategy.available {
                 let before = Kernel.openDescriptors
                 for _ in 0..<100 { _ = try Waiter(way) }
                 // The test library has some descriptors that come and go; a leak would leave hundreds.
@@ -89,7 +89,7 @@ import Testing
         await #expect(processExitsWith: .success) {
             // In a child of fork(2): the test library's threads close descriptors too, which would make room for more.
             let words = inChild { say in
-                let expected = TimerError(operation: "make a way to wait (timerfd)", errorNumber: EMFILE)
+                let expected = TimerError(operation: "make a park strategy (timerfd)", errorNumber: EMFILE)
                 for room in 0..<3 {
                     let before = Kernel.openDescriptors
                     let restore = Kernel.limitDescriptors(room: room)

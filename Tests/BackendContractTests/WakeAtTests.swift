@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    @Test("Only a timerfd can wake at an instant; all other ways return false", arguments: WayToWait.available)
-    func others(_ way: WayToWait) throws {
+    @Test("Only a timerfd can wake at an instant; all other ways return false", arguments: ParkStrategy.available)
+    func others(_ way: ParkStrategy) throws {
         #expect(try Waiter(way).wake(at: .max - 1) == (way == .timerfd))
     }
 
@@ -57,7 +57,7 @@ import Testing
 
     @Test("An engine that sleeps on a timerfd wakes once for a timer of another thread, and on time")
     func wakesOnce() throws {
-        let engine = try TimerEngine(.init(wayToWait: .timerfd))
+        let engine = try TimerEngine(.init(parkStrategy: .timerfd))
         var best = Duration.seconds(1)
         let before = engine.statistics.wakeups
         for number in 1...50 {
@@ -82,7 +82,7 @@ import Testing
 
     @Test("Timers that several threads schedule at once all fire, and never early")
     func contended() throws {
-        let engine = try TimerEngine(.init(wayToWait: .timerfd))
+        let engine = try TimerEngine(.init(parkStrategy: .timerfd))
         let fired = Recorder<Bool>()
         let threads = try (0..<4).map { seed in
             try startThread {

@@ -113,7 +113,7 @@ struct BlockTests {
     }
 
     @Test("leaves out the fires that come while its subject is learning, and keeps the grid")
-    func settles() throws {
+    func discardsFirst() throws {
         let recorder = BlockRecorder(fires: 2, interval_ns: 100, phase_ns: 0, settling: 3)
         let first = recorder.begin()
         for tick in [0, 1, 3, 4, 5] as [Int64] { recorder.fire(first + tick * 100 + 7, for: tick == 1 ? 2 : 1) }

@@ -14,7 +14,7 @@ private struct SortedTimers {
     mutating func arm(_ token: hrt_token, at deadline: Int64) {
         disarm(token)
         let index = timers.firstIndex { $0.deadline_ns > deadline } ?? timers.count
-        timers.insert(hrt_due(deadline_ns: deadline, token: token, arming: 0), at: index)
+        timers.insert(hrt_due(deadline_ns: deadline, token: token, sequence: 0), at: index)
     }
 
     mutating func takeDue(at now: Int64) -> [hrt_due] {

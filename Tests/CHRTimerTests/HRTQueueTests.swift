@@ -189,7 +189,7 @@ struct HRTQueueTests {
         ctest_queue_check(timers.queue)
         let due = timers.takeDue(at: second + 1000)
         #expect(due.map(\.deadline_ns) == all.map(\.deadline).sorted())
-        // Timers with equal deadlines fire in order of arming: first the kept ones, then the new ones.
+        // Timers with equal deadlines fire in order of sequence: first the kept ones, then the new ones.
         let first = all.filter { $0.deadline == second }.map(\.token)
         #expect(Array(due.prefix(first.count)).map(\.token) == first)
     }

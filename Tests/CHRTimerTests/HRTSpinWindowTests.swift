@@ -67,7 +67,7 @@ import Testing
     private func quantile(_ latencies: [Int64]) -> Int64 { latencies.sorted()[latencies.count * 99 / 100] }
 
     @Test("The window converges near the quantile of the latencies")
-    func settles() {
+    func learns() {
         var random = SeededRandom(seed: 2026)
         let window = make(budget: 1)
         let latencies = quiet(1000, &random)

@@ -93,7 +93,7 @@ static size_t take_once(struct queue_model *model, size_t capacity, hrt_due *bat
                 "timers come in order of deadline");
         require(model, memcmp(&batch[i].token, &first->token, sizeof(hrt_token)) == 0,
                 "equal deadlines come in order of arming");
-        require(model, batch[i].arming == first->arming, "what is given out tells its arming");
+        require(model, batch[i].sequence == first->sequence, "what is given out tells its arming");
         subjects[i] = model->sorted.armed[0];
         model->hash = (model->hash ^ (uint64_t)batch[i].deadline_ns ^ batch[i].token.slot) *
                       UINT64_C(0x100000001B3);
@@ -134,7 +134,7 @@ static void compare_bounds(struct queue_model *model) {
             "the next wake is no earlier than the first deadline may be");
     require(model, hrt_queue_next_precise_ns(model->queue) <= sorted_next_precise_ns(sorted),
             "the next precise deadline is no later than it is");
-    require(model, hrt_queue_last_arming(model->queue) == model->sorted.armings,
+    require(model, hrt_queue_last_sequence(model->queue) == model->sorted.sequences,
             "the number of the last arming");
     require(model, hrt_queue_count(model->queue) == sorted->live, "the count of timers");
 }

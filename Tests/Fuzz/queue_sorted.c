@@ -22,7 +22,7 @@ void sorted_disarm(struct sorted *sorted, size_t subject) {
 
 static bool is_before(const struct timer *a, const struct timer *b) {
     return a->deadline_ns != b->deadline_ns ? a->deadline_ns < b->deadline_ns
-                                            : a->arming < b->arming;
+                                            : a->sequence < b->sequence;
 }
 
 static void put_in_order(struct sorted *sorted, size_t subject) {
@@ -41,7 +41,7 @@ void sorted_arm(struct sorted *sorted, size_t subject, int64_t deadline_ns, int6
     struct timer *timer = &sorted->timers[subject];
     timer->deadline_ns = deadline_ns;
     timer->latest_ns = clamped_sum(deadline_ns, tolerance_ns < 0 ? 0 : tolerance_ns);
-    timer->arming = ++sorted->armings;
+    timer->sequence = ++sorted->sequences;
     timer->is_precise = false;
     put_in_order(sorted, subject);
 }

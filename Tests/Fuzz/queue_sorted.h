@@ -16,7 +16,7 @@ struct timer {
     bool is_armed;
     int64_t deadline_ns;
     int64_t latest_ns;
-    uint64_t arming;
+    uint64_t sequence;
     bool is_precise;
 };
 
@@ -25,7 +25,7 @@ struct sorted {
     size_t live;
     uint16_t armed[TIMERS];  // by deadline, equal ones in order of arming
     size_t armed_count;
-    uint64_t armings;
+    uint64_t arming_count;
 };
 
 int64_t clamped_sum(int64_t a, int64_t b);

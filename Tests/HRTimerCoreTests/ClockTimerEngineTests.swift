@@ -187,15 +187,15 @@ import Testing
 
     @Test("Engines wait by futex by default; on boot time, which the futex lacks, requesting it throws")
     func ways() throws {
-        #expect(TimerEngine.Configuration().wayToWait == .futex)
-        #expect(TimerEngine.Configuration(wayToWait: .libevent).wayToWait == .libevent)
+        #expect(TimerEngine.Configuration().parkStrategy == .futex)
+        #expect(TimerEngine.Configuration(parkStrategy: .libevent).parkStrategy == .libevent)
         _ = try BootTimeTimerEngine()
-        #expect(throws: TimerError.self) { try BootTimeTimerEngine(.init(wayToWait: .futex)) }
+        #expect(throws: TimerError.self) { try BootTimeTimerEngine(.init(parkStrategy: .futex)) }
         do {
-            _ = try BootTimeTimerEngine(.init(wayToWait: .futex))
+            _ = try BootTimeTimerEngine(.init(parkStrategy: .futex))
         } catch {
             #expect(
-                "\(error)" == "cannot make a way to wait (futex, on the clock bootTime): Operation not supported"
+                "\(error)" == "cannot make a park strategy (futex, on the clock bootTime): Operation not supported"
             )
         }
     }

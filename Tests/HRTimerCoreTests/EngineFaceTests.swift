@@ -45,7 +45,7 @@ import Testing
         #expect(seen.all == [at(90), at(100), at(100), at(1000)])
     }
 
-    @Test("A timer can be postponed like a timeout, by a Duration or by seconds")
+    @Test("A timer can be moved later like a timeout, by a Duration or by seconds")
     func after() throws {
         let engine = try TimerEngine(time: time.base)
         let token = engine.schedule(after: 1, handler: fires.append)

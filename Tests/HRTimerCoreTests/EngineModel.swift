@@ -7,7 +7,7 @@ import HRTimerCore
 /// * On a coalesced engine a wake is the earliest end of a window, for timers that request no higher precision; elsewhere it is
 ///   a deadline.
 /// * An engine that is awake calls the timers that were due when it woke, and those that its handlers arm for instants up to
-///   then, in the order of (deadline, arming). A timer armed for an instant that the engine has passed, as also by a late burst,
+///   then, in the order of (deadline, sequence). A timer armed for an instant that the engine has passed, as also by a late burst,
 ///   is ordered as if its deadline were the engine's latest reading of the clock. The end of its window stays.
 /// * Lateness and missed ticks are measured with the clock's reading before each call.
 /// * Advancing the clock fires the timers that fall due by the instant to which it is advanced. If handlers advance it further,
@@ -19,7 +19,7 @@ final class EngineModel: EngineWorld {
         var isLive = true
         /// Nil while the timer is not armed.
         var deadline_ns: Int64?
-        var arming = 0
+        var sequence = 0
         /// Its deadline in the order of calls: never before the engine's latest reading of the clock.
         var place_ns: Int64 = 0
         var isRunning = false
@@ -40,7 +40,7 @@ final class EngineModel: EngineWorld {
     private let script: EngineScript
     private var timers: [Timer] = []
     private var engines: [Engine]
-    private var armings = 0
+    private var sequences = 0
     private(set) var now_ns: Int64
     var events: [EngineEvent] = []
     var allowance = HandlerAllowance()
@@ -81,8 +81,8 @@ final class EngineModel: EngineWorld {
     }
 
     private func arm(_ timer: Int, _ deadline_ns: Int64) {
-        armings += 1
-        timers[timer].arming = armings
+        sequences += 1
+        timers[timer].sequence = sequences
         timers[timer].deadline_ns = deadline_ns
         timers[timer].place_ns = max(deadline_ns, engines[timers[timer].plan.engine].looked_ns)
     }
@@ -132,11 +132,11 @@ final class EngineModel: EngineWorld {
     }
 
     private func earliest(_ engine: Int, _ limit_ns: Int64) -> Int? {
-        var next: (place_ns: Int64, arming: Int, timer: Int)?
+        var next: (place_ns: Int64, sequence: Int, timer: Int)?
         for (number, timer) in timers.enumerated() where timer.isLive && timer.plan.engine == engine {
             guard let deadline_ns = timer.deadline_ns, deadline_ns < .max, timer.place_ns <= limit_ns else { continue }
-            if let found = next, (found.place_ns, found.arming) < (timer.place_ns, timer.arming) { continue }
-            next = (timer.place_ns, timer.arming, number)
+            if let found = next, (found.place_ns, found.sequence) < (timer.place_ns, timer.sequence) { continue }
+            next = (timer.place_ns, timer.sequence, number)
         }
         return next?.timer
     }

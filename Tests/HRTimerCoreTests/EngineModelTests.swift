@@ -53,7 +53,7 @@ import Testing
             var random = SeededRandom(seed: seed)
             for _ in 0..<100 where engines.events.count < 5000 {
                 engines.allowance = HandlerAllowance(script)
-                engines.perform(script.deed(&random), script)
+                engines.perform(script.action(&random), script)
             }
             return engines.events
         }
@@ -72,15 +72,15 @@ import Testing
         var random = SeededRandom(seed: script.seed)
         var operations = 0
         for step in 0..<Self.stepsOfChapter where operations < Self.operationsOfChapter {
-            let deed = script.deed(&random)
+            let action = script.action(&random)
             for world in [real, model] as [any EngineWorld] {
                 world.allowance = HandlerAllowance(script)
                 world.events.removeAll(keepingCapacity: true)
-                world.perform(deed, script)
+                world.perform(action, script)
             }
             operations += 1 + model.events.count
             if let difference = difference(real, model) {
-                return (operations, "\(script), step \(step), \(deed): \(difference)")
+                return (operations, "\(script), step \(step), \(action): \(difference)")
             }
         }
         return (operations, nil)

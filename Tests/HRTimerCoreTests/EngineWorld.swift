@@ -38,7 +38,7 @@ struct TimerPlan: Sendable {
 /// A bound on what handlers do. Without it, handlers that make timers and let time pass would go on for ever.
 struct HandlerAllowance {
     var slow = 3
-    var deeds = 8
+    var actions = 8
 
     init(_ script: EngineScript? = nil) {
         if script?.isOverloaded ?? false { slow = 20 }
@@ -46,7 +46,7 @@ struct HandlerAllowance {
 }
 
 /// One operation of a test or of a handler.
-enum Deed {
+enum Action {
     /// Where a new deadline lies.
     enum Instant {
         case fromNow(Int64)
@@ -84,7 +84,7 @@ struct EngineScript: Sendable {
     }
 
     /// Returns the operation that the test itself does at a step.
-    func deed(_ random: inout SeededRandom) -> Deed {
+    func action(_ random: inout SeededRandom) -> Action {
         switch Int.random(in: 0..<10, using: &random) {
         case 0...3: return .schedule(plan(&random), instant(&random, isInHandler: false))
         case 4: return .reschedule(random.next(), instant(&random, isInHandler: false))
@@ -94,7 +94,7 @@ struct EngineScript: Sendable {
     }
 
     /// Returns what the handler of a timer does in one of its calls: in half of them nothing.
-    func deeds(of timer: Int, call: Int) -> [Deed] {
+    func actions(of timer: Int, call: Int) -> [Action] {
         var random = SeededRandom(
             seed: seed &+ UInt64(timer) &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(call) &* 0xD1B5_4A32_D192_ED03
         )
@@ -110,7 +110,7 @@ struct EngineScript: Sendable {
         }
     }
 
-    private func instant(_ random: inout SeededRandom, isInHandler: Bool) -> Deed.Instant {
+    private func instant(_ random: inout SeededRandom, isInHandler: Bool) -> Action.Instant {
         switch Int.random(in: 0..<20, using: &random) {
         case 0: .never
         case 1...6 where isInHandler: .fromFired(Int64.random(in: -10...30, using: &random) * scale_ns)
@@ -136,8 +136,8 @@ struct EngineScript: Sendable {
 
 extension EngineWorld {
     /// Performs an operation. `me` and `fired_ns` are the timer and the deadline of the handler that does it, or nil.
-    func perform(_ deed: Deed, _ script: EngineScript, me: Int? = nil, fired_ns: Int64? = nil) {
-        func deadline_ns(_ instant: Deed.Instant) -> Int64 {
+    func perform(_ action: Action, _ script: EngineScript, me: Int? = nil, fired_ns: Int64? = nil) {
+        func deadline_ns(_ instant: Action.Instant) -> Int64 {
             switch instant {
             case .fromNow(let offset_ns): now_ns + offset_ns
             case .fromFired(let offset_ns): (fired_ns ?? now_ns) + offset_ns
@@ -147,7 +147,7 @@ extension EngineWorld {
         func timer(_ number: UInt64?) -> Int? {
             number.map { timersMade == 0 ? nil : Int($0 % UInt64(timersMade)) } ?? me
         }
-        switch deed {
+        switch action {
         case .schedule(let plan, let instant):
             // At the most timers, cancels one instead, which may be stale.
             if liveTimers.reduce(0, +) < script.mostTimers {
@@ -169,15 +169,15 @@ extension EngineWorld {
     /// The handler of every timer: records the call, then does what the script says, within the allowance.
     func call(_ timer: Int, _ call: Int, _ script: EngineScript, deadline_ns: Int64, at_ns: Int64, missedTicks: Int) {
         events.append(.called(timer: timer, deadline_ns: deadline_ns, now_ns: at_ns, missedTicks: missedTicks))
-        for deed in script.deeds(of: timer, call: call) {
-            if case .advance = deed {
+        for action in script.actions(of: timer, call: call) {
+            if case .advance = action {
                 guard allowance.slow > 0 else { continue }
                 allowance.slow -= 1
             } else {
-                guard allowance.deeds > 0 else { continue }
-                allowance.deeds -= 1
+                guard allowance.actions > 0 else { continue }
+                allowance.actions -= 1
             }
-            perform(deed, script, me: timer, fired_ns: deadline_ns)
+            perform(action, script, me: timer, fired_ns: deadline_ns)
         }
     }
 }

@@ -49,13 +49,13 @@ import Testing
 
     @Test("isUntouchedSinceCall is true only in a call in which nobody armed, disarmed or removed the timer")
     func untouched() {
-        for (deed, isExpected) in [("nothing", true), ("arm", false), ("disarm", false), ("remove", false)] {
+        for (action, isExpected) in [("nothing", true), ("arm", false), ("disarm", false), ("remove", false)] {
             var core = FiringCore(precision: .normal)
             let timer = add(&core, 100)
             let isUntouchedBefore = core.isUntouchedSinceCall(timer)
             var isUntouched = false
             _ = fired(&core, at: 100) { core, token in
-                switch deed {
+                switch action {
                 case "arm": core.arm(token, 200)
                 case "disarm": core.disarm(token)
                 case "remove": core.remove(token)
@@ -64,7 +64,7 @@ import Testing
                 isUntouched = core.isUntouchedSinceCall(token)
             }
             let isUntouchedAfter = core.isUntouchedSinceCall(timer)
-            #expect(!isUntouchedBefore && isUntouched == isExpected && !isUntouchedAfter, "\(deed)")
+            #expect(!isUntouchedBefore && isUntouched == isExpected && !isUntouchedAfter, "\(action)")
         }
     }
 
@@ -138,8 +138,8 @@ import Testing
             }
         }
         var told = FiringCore(precision: .normal, now_ns: now_ns)
-        var neverTold = FiringCore(precision: .normal)
-        let (looksIfTold, looksIfNot) = (looks(&told), looks(&neverTold))
+        var withoutTime = FiringCore(precision: .normal)
+        let (looksIfTold, looksIfNot) = (looks(&told), looks(&withoutTime))
         #expect(looksIfNot > 2 * looksIfTold)
     }
 

@@ -83,7 +83,7 @@ import Testing
         }
 
         mutating func end(_ call: consuming Fire, at now_ns: Int64) {
-            if state.finish(&call, now_ns, wasCalled: !call.isAhead || isCommitted) { call.letGo() }
+            if state.finish(&call, now_ns, wasCalled: !call.isBeforeDeadline || isCommitted) { call.letGo() }
             isCommitted = false
         }
 
@@ -103,7 +103,7 @@ import Testing
         /// Prepares the next call ahead of its deadline, as a thread does that has woken for it.
         mutating func callAhead() throws -> Fire {
             let call = call(at: FiringStepTests.ahead_ns, upTo: FiringStepTests.deadline_ns)
-            guard let call, call.isAhead else { throw NoCall() }
+            guard let call, call.isBeforeDeadline else { throw NoCall() }
             return call
         }
 
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test("A withdrawn timer is called at its deadline in its former order, and counts as a fire only then")
-    func calledOff() throws {
+    func withdrawn() throws {
         var engine = Engine()
         let first = engine.add("first", Self.deadline_ns)
         engine.add("second", Self.deadline_ns)
@@ -172,22 +172,22 @@ import Testing
         let other = engine.add("other", Self.deadline_ns + 1)
         let call = try engine.callAhead()
         let isMoved = engine.state.arm(other, Self.deadline_ns + 2, nil)
-        let isCalledOff = engine.state.withdraw(other)
+        let isWithdrawn = engine.state.withdraw(other)
         let mustWake = engine.state.mustWake(for: other, Self.deadline_ns + 2, Self.ahead_ns)
         let hasBegun = engine.commit()
-        #expect(isMoved && !isCalledOff && !mustWake && hasBegun)
+        #expect(isMoved && !isWithdrawn && !mustWake && hasBegun)
         engine.end(call, at: Self.deadline_ns)
     }
 
     @Test("The missed ticks that a withdrawn call would have reported are reported by the next call")
-    func untoldTicks() throws {
+    func unreportedTicks() throws {
         var engine = Engine()
         let call = try engine.callAheadAfterOverrun()
         #expect(call.missedTicks == 2)
-        let isCalledOff = engine.state.withdraw(call.token)
+        let isWithdrawn = engine.state.withdraw(call.token)
         engine.end(call, at: Self.ahead_ns)
         let calls = engine.calls(at: Self.deadline_ns)
-        #expect(isCalledOff && calls == ["one 2"])
+        #expect(isWithdrawn && calls == ["one 2"])
         #expect(engine.state.account.statistics.missedTicks == 2)
     }
 
@@ -196,10 +196,10 @@ import Testing
         var engine = Engine()
         let call = try engine.callAheadAfterOverrun()
         let isArmed = engine.state.arm(call.token, Self.deadline_ns + 500, nil)
-        let isCalledOff = engine.state.withdraw(call.token)
+        let isWithdrawn = engine.state.withdraw(call.token)
         engine.end(call, at: Self.ahead_ns)
         let calls = engine.calls(at: Self.deadline_ns + 500)
-        #expect(isArmed && isCalledOff && calls == ["one 0"])
+        #expect(isArmed && isWithdrawn && calls == ["one 0"])
     }
 
     @Test("An earlier deadline withdraws a prepared call, sends one wake, and is itself called first, prepared ahead")
@@ -231,8 +231,8 @@ import Testing
         let hasBegun = engine.commit()
         let early = engine.add("early", Self.deadline_ns - 10)
         let mustWake = engine.state.mustWake(for: early, Self.deadline_ns - 10, Self.deadline_ns)
-        let isCalledOff = engine.state.withdraw(late)
-        #expect(hasBegun && !mustWake && !isCalledOff)
+        let isWithdrawn = engine.state.withdraw(late)
+        #expect(hasBegun && !mustWake && !isWithdrawn)
         #expect(engine.state.account.statistics.wakesSent == 0)
         engine.end(call, at: Self.deadline_ns)
         let rest = engine.calls(at: Self.deadline_ns)
@@ -274,7 +274,7 @@ import Testing
     }
 
     @Test("An owner withdraws a prepared call, and wakes the thread, by moving the deadline either way or clearing it")
-    func ownersDeed() throws {
+    func ownersAction() throws {
         for deadline_ns in [Self.deadline_ns - 10, Self.deadline_ns, Self.deadline_ns + 10, .max] {
             var engine = Engine()
             let timer = engine.add(Owner())

@@ -118,9 +118,9 @@ import Testing
 
     @Test("A tolerance is limited to half the interval, and is never below zero")
     func tolerance() {
-        #expect(every(10, .merge).tolerance_ns(asked: 6) == 5)
-        #expect(every(10, .merge).tolerance_ns(asked: 5) == 5)
-        #expect(every(10, .merge).tolerance_ns(asked: -1) == 0)
-        #expect(Recurrence.once.tolerance_ns(asked: .max) == .max)
+        #expect(every(10, .merge).tolerance_ns(requested: 6) == 5)
+        #expect(every(10, .merge).tolerance_ns(requested: 5) == 5)
+        #expect(every(10, .merge).tolerance_ns(requested: -1) == 0)
+        #expect(Recurrence.once.tolerance_ns(requested: .max) == .max)
     }
 }

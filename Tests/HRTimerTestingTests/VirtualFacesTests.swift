@@ -274,20 +274,20 @@ import Testing
     }
 
     @Test("A thread unknown to virtual time reads the kernel's clock and is counted; inside enter() it is virtual")
-    func strays() async throws {
+    func unmanaged() async throws {
         try await withManualTime { time in
             let queue = DispatchQueue(label: "unknown")
             let before = time.unmanagedReadings
             let hold = time.hold("a queue")
-            let (stray, entered) = await withCheckedContinuation { continuation in
+            let (unmanaged, entered) = await withCheckedContinuation { continuation in
                 queue.async {
-                    let stray = MonotonicInstant.now
+                    let unmanaged = MonotonicInstant.now
                     let entered = time.enter { MonotonicInstant.now }
-                    continuation.resume(returning: (stray, entered))
+                    continuation.resume(returning: (unmanaged, entered))
                     hold.release()
                 }
             }
-            #expect(stray != time.now)
+            #expect(unmanaged != time.now)
             #expect(entered == time.now)
             #expect(time.unmanagedReadings > before)
         }

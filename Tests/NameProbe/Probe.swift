@@ -24,7 +24,7 @@ private struct Probe {
     var ours: (TimerEngine, TimerSource, MonotonicClock, MonotonicInstant, MissedTickPolicy, TimerToken, TimerFire)?
     var faces: (LoopTimer, TimerLoop, TimerLoop.Mode, DisplayLink, FrameRate)?
     var displays: (VsyncSource, VsyncSource.Refusal, FrameRateRange, WakeLead, FrameRateMeter, FrameCoalescer<Int>)?
-    var more: (LatencyHistogram, EngineStatistics, TimerPrecision, WayToWait, TimeBase)?
+    var more: (LatencyHistogram, EngineStatistics, TimerPrecision, ParkStrategy, TimeBase)?
     var lives: (SuspensionMonitor, BackgroundGrace, ExclusiveTimer, AutoAdvance, LoopWorker)?
     var tasks: (IdleTimeout, TimerTicks<MonotonicInstant>, TimerTick<MonotonicInstant>, TimerClockID)?
     var error: TimerError?

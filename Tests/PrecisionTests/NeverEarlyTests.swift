@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct RealNeverEarlyTests {
     private static let fires = environment("HRTIMER_REAL_FIRES").flatMap { Int($0) } ?? 4000
 
-    @Test("With every way to wait, clock and precision no fire is early, and none is lost", .timeLimit(.minutes(15)))
+    @Test("With every park strategy, clock and precision no fire is early, and none is lost", .timeLimit(.minutes(15)))
     func quiet() async {
         await #expect(processExitsWith: .success) {
             let signals = try RealRun.all(fires: Self.fires, isStormy: false)
@@ -56,7 +56,7 @@ private enum RealRun {
         fires: Int,
         isStormy: Bool
     ) throws -> UInt64 {
-        var configuration = TimerEngine.Configuration(wayToWait: pair.way, precision: precision)
+        var configuration = TimerEngine.Configuration(parkStrategy: pair.way, precision: precision)
         configuration.clock = pair.clock
         let core = try EngineCore(configuration)
         try core.start()

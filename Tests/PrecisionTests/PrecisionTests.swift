@@ -8,10 +8,10 @@ import Testing
 @Suite(.serialized) struct PrecisionTests {
     @Test(
         "An engine's timer is never early, and its best fire is less than 100 µs late",
-        arguments: WayToWait.available
+        arguments: ParkStrategy.available
     )
-    func engine(_ way: WayToWait) throws {
-        let engine = try TimerEngine(.init(wayToWait: way))
+    func engine(_ way: ParkStrategy) throws {
+        let engine = try TimerEngine(.init(parkStrategy: way))
         let latenesses = Recorder<Duration>()
         let done = DispatchSemaphore(value: 0)
         engine.schedule(after: .milliseconds(1), every: .milliseconds(1)) { fire in

@@ -1,26 +1,26 @@
 public import HRTimerCore
 
-extension WayToWait {
-    /// The ways to wait that work here. A filter of system calls may rule one out.
-    public static var available: [WayToWait] { available(on: .monotonic) }
+extension ParkStrategy {
+    /// The park strategies that work here. A filter of system calls may rule one out.
+    public static var available: [ParkStrategy] { available(on: .monotonic) }
 
-    /// Returns the ways to wait that work on `clock`.
-    public static func available(on clock: TimerClock) -> [WayToWait] {
+    /// Returns the park strategies that work on `clock`.
+    public static func available(on clock: TimerClock) -> [ParkStrategy] {
         allCases.filter { (try? Waiter($0, clock: clock)) != nil }
     }
 }
 
-/// A way to wait and a clock to wait on.
+/// A park strategy and a clock to wait on.
 public struct WayOnClock: Sendable, Hashable, CustomStringConvertible {
-    /// The way to wait.
-    public let way: WayToWait
+    /// The park strategy.
+    public let way: ParkStrategy
     /// The clock to wait on.
     public let clock: TimerClock
 
     /// Every pair that works here.
     public static var available: [WayOnClock] {
         TimerClock.allCases.flatMap { clock in
-            WayToWait.available(on: clock).map { WayOnClock(way: $0, clock: clock) }
+            ParkStrategy.available(on: clock).map { WayOnClock(way: $0, clock: clock) }
         }
     }
 

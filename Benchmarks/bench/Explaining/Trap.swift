@@ -93,7 +93,7 @@ extension Trap {
         Trap(
             "It takes how long, not until when: what passes between reading the clock and the call is added, and a loop that "
                 + "waits for its interval again and again drifts. The bench computes what remains right before each call; so "
-                + "must whoever uses it."
+                + "must any code that uses it."
         )
     }
 

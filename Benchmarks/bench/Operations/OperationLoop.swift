@@ -10,16 +10,16 @@ struct OperationLoop {
     private static let batch = 64
 
     /// Runs a tenth of the operations first, to warm up caches and pools. `operation` gets the number of operations before
-    /// it. `settle` returns when other threads have finished the work that the operations passed to them. This time counts
+    /// it. `drain` returns when other threads have finished the work that the operations passed to them. This time counts
     /// too; otherwise calls that only leave a note would look cheap.
-    func measure(settle: () -> Void = {}, _ operation: (_ index: Int) -> Void) -> OperationSample {
+    func measure(drain: () -> Void = {}, _ operation: (_ index: Int) -> Void) -> OperationSample {
         let warm = run(from: 0, atMost: operations / 10, within_ns: limit_ns / 10, operation)
-        settle()
+        drain()
         let allocations = cbench_thread_allocations()
         let before = cbench_usage_now()
         let start_ns = cbench_now_ns()
         let done = run(from: warm, atMost: operations, within_ns: limit_ns, operation)
-        settle()
+        drain()
         let took_ns = cbench_now_ns() - start_ns
         let after = cbench_usage_now()
         let allocated = cbench_thread_allocations() - allocations

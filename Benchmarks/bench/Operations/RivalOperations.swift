@@ -11,7 +11,7 @@ extension PublicOperations {
             defer { for source in sources { source.cancel() } }
             try armPending(timers) { _ in sources.append(dispatchSource(deadlines.any(), on: queue)) }
             let owned = Owned(sources.compactMap { $0 as? DispatchSource })
-            return OperationLoop().measure(settle: { queue.sync {} }) { index in
+            return OperationLoop().measure(drain: { queue.sync {} }) { index in
                 let deadline = DispatchTime(instant_ns: deadlines.later(index))
                 owned.with(deadlines.timer(below: timers)) { $0.schedule(deadline: deadline) }
             }
@@ -25,7 +25,7 @@ extension PublicOperations {
             var sources: [any DispatchSourceTimer] = []
             defer { for source in sources { source.cancel() } }
             try armPending(timers) { _ in sources.append(dispatchSource(deadlines.any(), on: queue)) }
-            return OperationLoop().measure(settle: { queue.sync {} }) { _ in
+            return OperationLoop().measure(drain: { queue.sync {} }) { _ in
                 dispatchSource(deadlines.any(), on: queue).cancel()
             }
         }

@@ -59,7 +59,7 @@ extension SourceOperations {
     private static func post(_ one: (DispatchQueue, CrowdCount) -> Void) -> OperationSample {
         let queue = DispatchQueue(label: "bench.work")
         let count = CrowdCount()
-        return OperationLoop().measure(settle: { queue.sync {} }) { _ in one(queue, count) }
+        return OperationLoop().measure(drain: { queue.sync {} }) { _ in one(queue, count) }
     }
 
     private static let calls = 50_000
@@ -214,7 +214,7 @@ extension SourceOperations {
             PublicOperations.dispatchSource(deadlines.any(), on: queue)
         }
         defer { others.forEach { $0.cancel() } }
-        return spanOf(settle: { queue.sync {} }) { _ in
+        return spanOf(drain: { queue.sync {} }) { _ in
             PublicOperations.dispatchSource(deadlines.any(), on: queue).cancel()
         }
     }
@@ -226,7 +226,7 @@ extension SourceOperations {
         }
         defer { sources.forEach { $0.cancel() } }
         let owned = Owned(sources.compactMap { $0 as? DispatchSource })
-        return spanOf(settle: { queue.sync {} }) { _ in
+        return spanOf(drain: { queue.sync {} }) { _ in
             let deadline = DispatchTime(instant_ns: deadlines.any())
             owned.with(deadlines.timer(below: sources.count)) {
                 $0.schedule(deadline: .distantFuture)
@@ -241,10 +241,10 @@ extension SourceOperations {
         let end_ns: Int64
     }
 
-    private static func spanOf(settle: () -> Void = {}, _ operation: (_ index: Int) -> Void) -> Span {
+    private static func spanOf(drain: () -> Void = {}, _ operation: (_ index: Int) -> Void) -> Span {
         let start_ns = cbench_now_ns()
         for index in 0..<operationsOfThread { operation(index) }
-        settle()
+        drain()
         return Span(start_ns: start_ns, end_ns: cbench_now_ns())
     }
 

@@ -68,7 +68,7 @@ enum TraceDrawing {
             let spans = pairs(events).filter {
                 $0.begin.thread == thread && $0.begin.at_us < begin + span && $0.end.at_us > begin
             }
-            let lanes = lanes(spans)
+            let rows = rows(spans)
             parts.append(SVG.text(names[thread] ?? "thread \(thread)", 10, height + 17, "small"))
             for event in timed where event.thread == thread && event.phase == "X" {
                 if event.at_us > begin + span || event.at_us + event.length_us < begin { continue }
@@ -82,8 +82,8 @@ enum TraceDrawing {
                 parts.append(SVG.line(x(event.at_us), height - 2, x(event.at_us), height + 24, "axis"))
             }
             height += row
-            for (number, lane) in lanes.enumerated() {
-                for pair in lane {
+            for (number, row) in rows.enumerated() {
+                for pair in row {
                     let style = pair.begin.name.hasPrefix("late") ? "c0" : "c4"
                     let top = height + Double(number) * 18
                     let wide = max(2, x(pair.end.at_us) - x(pair.begin.at_us))
@@ -92,7 +92,7 @@ enum TraceDrawing {
                     if wide > 40 { parts.append(SVG.text(text, x(pair.begin.at_us), top + 17, "small")) }
                 }
             }
-            height += Double(lanes.count) * 18 + 8
+            height += Double(rows.count) * 18 + 8
         }
         for tick in 0...5 {
             let at = span * Double(tick) / 5
@@ -158,16 +158,16 @@ enum TraceDrawing {
     }
 
     /// Distributes spans over at most eight rows so that none overlaps another; spans beyond that are left out.
-    private static func lanes(_ spans: [(begin: Event, end: Event)]) -> [[(begin: Event, end: Event)]] {
-        var lanes: [[(begin: Event, end: Event)]] = []
+    private static func rows(_ spans: [(begin: Event, end: Event)]) -> [[(begin: Event, end: Event)]] {
+        var rows: [[(begin: Event, end: Event)]] = []
         for span in spans.sorted(by: { $0.begin.at_us < $1.begin.at_us }) {
-            if let free = lanes.firstIndex(where: { ($0.last?.end.at_us ?? 0) <= span.begin.at_us }) {
-                lanes[free].append(span)
-            } else if lanes.count < 8 {
-                lanes.append([span])
+            if let free = rows.firstIndex(where: { ($0.last?.end.at_us ?? 0) <= span.begin.at_us }) {
+                rows[free].append(span)
+            } else if rows.count < 8 {
+                rows.append([span])
             }
         }
-        return lanes
+        return rows
     }
 
     private static func threadNames(_ events: [Event]) -> [Int: String] {

@@ -35,7 +35,7 @@ typedef struct {
 typedef struct {
     int64_t deadline_ns;
     hrt_token token;
-    uint64_t arming;  // sequence: the queue's number of this arming, from 1; orders equal deadlines
+    uint64_t sequence;  // sequence: the queue's number of this arming, from 1; orders equal deadlines
 } hrt_due;
 
 // Creates an empty queue. Returns 0 or -ENOMEM.
@@ -135,7 +135,7 @@ void hrt_queue_note_touched(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKI
 void hrt_queue_fetch_next(hrt_queue *queue) HRT_NONBLOCKING;
 
 // Returns the sequence of the latest arming; 0 before the first.
-uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING;
+uint64_t hrt_queue_last_sequence(const hrt_queue *queue) HRT_NONBLOCKING;
 
 // Gives memory of removed timers back to the system. One call does a bounded part of the work:
 // about 1,024 timers, or one block. Returns true if there is more to do. After a peak of n timers,

@@ -196,7 +196,7 @@ void hrt_queue_fetch_next(hrt_queue *queue) HRT_NONBLOCKING {
 }
 
 HRT_HOT
-uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING {
+uint64_t hrt_queue_last_sequence(const hrt_queue *queue) HRT_NONBLOCKING {
     return queue->last_sequence & ~HRT_ARMED;
 }
 

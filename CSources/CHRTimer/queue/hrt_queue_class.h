@@ -74,7 +74,7 @@ static inline bool hrt_node_disarm(struct hrt_queue *queue, uint32_t index, stru
 static inline hrt_due hrt_node_due(uint32_t index, const struct hrt_node *node) {
     return (hrt_due){.deadline_ns = hrt_key_ns(node->key),
                      .token = {.slot = index - 1, .generation = node->generation},
-                     .arming = node->sequence & ~HRT_ARMED};
+                     .sequence = node->sequence & ~HRT_ARMED};
 }
 
 #endif

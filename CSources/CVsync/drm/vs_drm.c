@@ -19,7 +19,7 @@ typedef struct {
     int has_queue;        // CRTC_QUEUE_SEQUENCE; else WAIT_VBLANK
     int is_waiting;
     uint64_t serial;
-    uint64_t asked;  // 0 if the request was relative
+    uint64_t requested;  // 0 if the request was relative
     uint64_t last;
     int knows_last;
 } vs_drm;
@@ -57,7 +57,7 @@ static int queue(vs_drm *drm, uint64_t refreshes) {
     vs_drm_queue_sequence request = {
         .crtc_id = drm->crtc_id,
         .flags = VS_DRM_SEQUENCE_NEXT_ON_MISS,
-        .sequence = drm->asked,
+        .sequence = drm->requested,
         .user_data = drm->serial,
     };
     if (!drm->knows_last) {
@@ -71,7 +71,7 @@ static int wait_vblank(vs_drm *drm, uint64_t refreshes) {
     vs_drm_wait_vblank request = {
         .type = VS_DRM_VBLANK_EVENT | VS_DRM_VBLANK_NEXT_ON_MISS |
                 drm->crtc_index << VS_DRM_VBLANK_CRTC_SHIFT,
-        .sequence = (uint32_t)drm->asked,
+        .sequence = (uint32_t)drm->requested,
         .signal = (long)drm->serial,
     };
     if (!drm->knows_last) {
@@ -85,7 +85,7 @@ static int drm_request(vs_source *source, uint64_t refreshes) {
     vs_drm *drm = (vs_drm *)source;
     if (drm->is_waiting) return -EBUSY;
     drm->serial = (drm->serial + 1) & INT32_MAX;
-    drm->asked = drm->knows_last ? drm->last + refreshes : 0;
+    drm->requested = drm->knows_last ? drm->last + refreshes : 0;
     int status = drm->has_queue ? queue(drm, refreshes) : wait_vblank(drm, refreshes);
     // EINVAL while the CRTC is off: its count may differ when it is on again.
     if (status == 0) drm->is_waiting = 1;
@@ -111,7 +111,7 @@ static int tell(vs_drm *drm, const vs_drm_event *event, vs_sample *out_sample) {
     }
     // An event that is pending when a CRTC is switched off comes at once, with a count below the
     // requested one.
-    int is_bogus = time_ns <= 0 || (drm->knows_last && sequence < drm->asked);
+    int is_bogus = time_ns <= 0 || (drm->knows_last && sequence < drm->requested);
     drm->is_waiting = 0;
     drm->last = sequence;
     drm->knows_last = !is_bogus;
@@ -132,14 +132,14 @@ static int drm_take(vs_source *source, vs_sample *out_sample) {
         if (bytes == -EAGAIN) return 0;
         if (bytes < 0) return (int)bytes;
         if (bytes == 0) return -ENODEV;
-        int has_told = 0;
+        int has_sample = 0;
         for (size_t at = 0; at + sizeof(vs_drm_event) <= (size_t)bytes;) {
             const vs_drm_event *event = (const void *)(buffer + at);
             if (event->length < sizeof(vs_drm_event)) break;
-            if (tell(drm, event, out_sample)) has_told = 1;
+            if (tell(drm, event, out_sample)) has_sample = 1;
             at += event->length;
         }
-        if (has_told) return 1;
+        if (has_sample) return 1;
     }
 }
 

@@ -77,9 +77,9 @@ static int x11_take(vs_source *source, vs_sample *out_sample) {
     vs_x11 *x11 = (vs_x11 *)source;
     xcb_present_complete *event;
     while ((event = x11->xcb->poll_special(x11->connection, x11->events))) {
-        int has_told = tell(x11, event, out_sample);
+        int has_sample = tell(x11, event, out_sample);
         free(event);
-        if (has_told) return 1;
+        if (has_sample) return 1;
     }
     // No other events are selected; an error means that the server refused a request.
     uint8_t *other;

@@ -292,7 +292,7 @@ struct TickConsumer {
     {
         let plan = Sleeper.Plan(
             until: position.deadline_ns,
-            tolerance: .nanoseconds(recurrence.tolerance_ns(asked: tolerance_ns))
+            tolerance: .nanoseconds(recurrence.tolerance_ns(requested: tolerance_ns))
         )
         let generation = stretch?.generation ?? 0
         var entered: [Sleeper] = []

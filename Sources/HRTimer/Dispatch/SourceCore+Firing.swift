@@ -33,13 +33,13 @@ extension SourceCore: TimerOwner {
     @inline(__always)
     func arm(_ timer: TimerToken, _ deadline_ns: Int64, _ state: inout State, _ engine: inout FiringCore) -> Bool {
         if let precision = state.precision {
-            let asked = asked(precision, leeway_ns: state.leeway_ns)
-            return engine.armOwned(timer, deadline_ns: deadline_ns, asked, core.time.now_ns)
+            let options = self.options(precision, leeway_ns: state.leeway_ns)
+            return engine.armOwned(timer, deadline_ns: deadline_ns, options, core.time.now_ns)
         }
         return engine.armOwned(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns, core.time.now_ns)
     }
 
-    private func asked(_ precision: TimerPrecision, leeway_ns: Int64) -> TimerOptions {
+    private func options(_ precision: TimerPrecision, leeway_ns: Int64) -> TimerOptions {
         let mayShare = max(precision, core.precision) == .coalesced
         return TimerOptions(
             tolerance_ns: mayShare ? leeway_ns : 0,
@@ -135,7 +135,7 @@ extension SourceCore: TimerOwner {
             fire.isEarly = state.hasLead
             return true
         }
-        if fire.isAhead {
+        if fire.isBeforeDeadline {
             // The nominal deadline: a jitter that is set meanwhile counts for it too.
             engine.before.ticks = record.pointee.position
             state.extras?.pointee.jitter?.removeDelay(&engine.before.ticks)
@@ -202,7 +202,8 @@ extension SourceCore: TimerOwner {
     private func endTicks(_ now_ns: Int64, _ record: UnsafeMutablePointer<TimerRecord>) {
         // A schedule that was set during the call holds. An open deadline is that of a call begun under `.delay`.
         if state.isRescheduled { return }
-        guard record.pointee.recurrence.policy.decidesAtReturn || record.pointee.position.deadline_ns == .max else { return }
+        let isOpen = record.pointee.position.deadline_ns == .max
+        guard isOpen || record.pointee.recurrence.policy.decidesAtReturn else { return }
         state.endTick(state.alarm?.time.now_ns ?? now_ns, record)
     }
 

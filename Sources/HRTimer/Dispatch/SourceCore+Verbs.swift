@@ -5,7 +5,7 @@ import Synchronization
 
 // The verbs that users call. Any thread.
 extension SourceCore {
-    /// Schedules the source. Not inlined: a caller that only needs `postpone` then saves none of the registers that this uses.
+    /// Schedules the source. Not inlined: a caller that only needs `moveLater` then saves none of the registers that this uses.
     @inline(never)
     package func schedule<Instant: TimerInstant>(
         _ deadline: Instant,
@@ -53,7 +53,7 @@ extension SourceCore {
     /// Moves the deadline later without a lock, if the source waits to fire once, without an interval and without leeway.
     /// Returns false otherwise.
     @inline(__always)
-    package func postpone(to deadline_ns: Int64) -> Bool {
+    package func moveLater(to deadline_ns: Int64) -> Bool {
         let before_ns = movable_ns.load(ordering: .relaxed)
         // Also false if the deadline is closed: no deadline is as late as `closed`.
         guard before_ns <= deadline_ns, deadline_ns < Self.closed else { return false }

@@ -376,7 +376,7 @@ import Synchronization
     }
 
     func capped(_ leeway_ns: Int64, _ repetition: Recurrence) -> Int64 {
-        isStrict ? 0 : repetition.tolerance_ns(asked: leeway_ns)
+        isStrict ? 0 : repetition.tolerance_ns(requested: leeway_ns)
     }
 }
 #endif

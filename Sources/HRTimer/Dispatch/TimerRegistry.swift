@@ -81,10 +81,10 @@ public final class TimerRegistry: Sendable {
     ) throws(TimerError) -> Key {
         try check(!name.isEmpty, "`name` takes at least one character")
         let (start, interval) = (start.asDuration, interval.asDuration)
-        try check(start.map { $0 >= .zero } ?? false, "`start` takes zero or more, not \(told(start))")
+        try check(start.map { $0 >= .zero } ?? false, "`start` takes zero or more, not \(described(start))")
         try check(
             !repeats || interval.map { $0 > .zero } ?? false,
-            "`interval` of a task that repeats takes more than zero, not \(told(interval))"
+            "`interval` of a task that repeats takes more than zero, not \(described(interval))"
         )
         let source = TimerSource(flags: [], engine: engine, queue: queue)
         source.policy = policy
@@ -144,7 +144,7 @@ public final class TimerRegistry: Sendable {
         }
     }
 
-    private func told(_ duration: Duration?) -> String { duration.map { "\($0)" } ?? "NaN" }
+    private func described(_ duration: Duration?) -> String { duration.map { "\($0)" } ?? "NaN" }
 
     private func check(_ holds: Bool, _ rule: @autoclosure () -> String) throws(TimerError) {
         if !holds { throw TimerError(operation: "execute a task: \(rule())", errorNumber: EINVAL) }

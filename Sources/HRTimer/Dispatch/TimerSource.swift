@@ -76,7 +76,7 @@ public final class TimerSource: Sendable {
     /// atomic exchange. The engine then wakes at most once for each deadline that it knew, and in the order of equal deadlines
     /// the source counts as armed at that wake-up.
     public func schedule(deadline: MonotonicInstant, repeating interval: Duration? = nil, leeway: Duration = .zero) {
-        if interval == nil, leeway.attoseconds == 0, core.postpone(to: deadline.nanoseconds) { return }
+        if interval == nil, leeway.attoseconds == 0, core.moveLater(to: deadline.nanoseconds) { return }
         core.schedule(deadline, Recurrence(every: interval, policy: .merge), leeway)
     }
 

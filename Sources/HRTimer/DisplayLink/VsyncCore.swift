@@ -33,7 +33,7 @@ struct VsyncCore: Sendable {
     private(set) var statistics = VsyncSource.Statistics()
     /// Whether a request is pending, and how many refreshes after the last one it asks for.
     private var isWaiting = false
-    private var asked: Int64 = 1
+    private var requested: Int64 = 1
     /// When the loop that watches should have taken the answer to the pending request.
     private var overdue_ns = Int64.max
     /// Whether a request failed and the driver has not been checked since.
@@ -105,9 +105,9 @@ struct VsyncCore: Sendable {
     /// Makes a virtual display of variable rate adopt the rate that its links request.
     mutating func adapt() {
         guard let rates else { return }
-        let wishes = members.values.filter(\.isActive).map(\.request)
-        guard !wishes.isEmpty else { return }
-        let fitting = FrameRate.fitting(wishes.contains(nil) ? nil : wishes.compactMap(\.self).max(), in: rates)
+        let requests = members.values.filter(\.isActive).map(\.request)
+        guard !requests.isEmpty else { return }
+        let fitting = FrameRate.fitting(requests.contains(nil) ? nil : requests.compactMap(\.self).max(), in: rates)
         if fitting != rate { setRate(fitting) }
     }
 
@@ -139,7 +139,7 @@ struct VsyncCore: Sendable {
     private func silence_ns(_ now_ns: Int64) -> Int64 {
         guard let heard_ns else { return 0 }
         let period_ns = slowed?.interval_ns ?? period_ns
-        return now_ns.subtractingSaturating(heard_ns).subtractingSaturating(asked * period_ns)
+        return now_ns.subtractingSaturating(heard_ns).subtractingSaturating(requested * period_ns)
     }
 
     // MARK: Requests
@@ -149,11 +149,11 @@ struct VsyncCore: Sendable {
     mutating func requestIfDue(_ now_ns: Int64) {
         guard let driver, !isWaiting, now_ns >= retry_ns, hosting != nil, hasActiveMember else { return }
         let hasEnoughSamples = model.hasEnoughSamples && driver.commits == nil && silence_ns(now_ns) < Self.loss_ns
-        asked = hasEnoughSamples ? max(1, Int64(framesPerSecond / Self.requestsPerSecond)) : 1
+        requested = hasEnoughSamples ? max(1, Int64(framesPerSecond / Self.requestsPerSecond)) : 1
         if heard_ns == nil { heard_ns = now_ns }
         statistics.requests += 1
         // A failure here shows again at the next `take`, which then reports that the driver is lost.
-        guard driver.request(asked) == 0 else {
+        guard driver.request(requested) == 0 else {
             hasFailed = true
             retry_ns = now_ns.addingSaturating(Self.probe_ns)
             return
@@ -165,7 +165,7 @@ struct VsyncCore: Sendable {
 
     /// Expects the answer one refresh later than requested, so that the loop that watches has had time to take it.
     private mutating func expectAnswer(from sent_ns: Int64) {
-        overdue_ns = sent_ns.addingSaturating((asked + 1) * period_ns)
+        overdue_ns = sent_ns.addingSaturating((requested + 1) * period_ns)
     }
 
     /// Whether there may be an answer that the loop that watches has not taken: it does not run, or runs in another mode.
@@ -206,7 +206,7 @@ struct VsyncCore: Sendable {
         if silence_ns(now_ns) >= Self.loss_ns { model.restart() }
         let hasSequence = sample.flags & UInt32(VS_NO_SEQUENCE) == 0
         let reported = VsyncModel.Sample(time_ns: sample.time_ns, sequence: hasSequence ? sample.sequence : nil)
-        let verdict = model.add(reported, now_ns: now_ns, asked: asked)
+        let verdict = model.add(reported, now_ns: now_ns, requested: requested)
         if verdict == .stale {
             statistics.bogus += 1
             // One sample may be old because the loop was busy. After a second one in a row, more would come at once.
@@ -239,7 +239,7 @@ struct VsyncCore: Sendable {
         // reported. Once the display is known, a commit shortly before a refresh is for the one after it.
         let slack_ns = model.fit == nil ? 0 : period_ns / 8
         let since_ns = model.latest_ns.map { now_ns.subtractingSaturating($0).addingSaturating(slack_ns) } ?? 0
-        asked = min(1 + max(0, since_ns) / max(1, period_ns), 1_000_000)
+        requested = min(1 + max(0, since_ns) / max(1, period_ns), 1_000_000)
         expectAnswer(from: now_ns)
     }
 

@@ -52,7 +52,7 @@ struct VsyncModel: Sendable {
     private var points: [Point] = []
     /// The latest samples that were not stale, accepted or not. Each has the requested distance from the sample before, in
     /// refreshes.
-    private var recent: [(sample: Sample, asked: Int64)] = []
+    private var recent: [(sample: Sample, requested: Int64)] = []
     private var usesSequence = false
     /// How many samples in a row had a rising sequence but agreed on no period.
     private var disagreements = 0
@@ -99,13 +99,13 @@ struct VsyncModel: Sendable {
         recent = []
     }
 
-    /// Adds a sample received at `now_ns`, which should be `asked` refreshes after the last.
-    mutating func add(_ sample: Sample, now_ns: Int64, asked: Int64 = 1) -> Verdict {
+    /// Adds a sample received at `now_ns`, which should be `requested` refreshes after the last.
+    mutating func add(_ sample: Sample, now_ns: Int64, requested: Int64 = 1) -> Verdict {
         guard isFresh(sample, now_ns) else {
             staleSamples += 1
             return .stale
         }
-        recent.append((sample, max(1, asked)))
+        recent.append((sample, max(1, requested)))
         if recent.count > Self.samplesToLock { recent.removeFirst() }
         guard let fit, let last = points.last else { return learn() ? .accepted : .learning }
         if usesSequence, let sequence = sample.sequence, let before = last.sample.sequence, sequence < before {
@@ -119,14 +119,14 @@ struct VsyncModel: Sendable {
         if ordinal <= last.ordinal || deviation_ns > gate_ns(fit) { return refuse(fit) }
         refusals <<= 1
         refusedInRow = 0
-        let skipped = ordinal - last.ordinal - max(1, asked)
+        let skipped = ordinal - last.ordinal - max(1, requested)
         longSteps = skipped > 0 ? longSteps + 1 : 0
         missedRefreshes += max(0, skipped)
         countEven(ordinal - last.ordinal, isLong: skipped > 0)
         let isDoubled = evenSteps.all >= Self.stepsToDoubt && evenSteps.long >= Self.stepsToDoubt / 4
         if !usesSequence, isDoubled || longSteps >= Self.stepsToDoubt {
             // No two reported refreshes were one period apart: the true period is longer.
-            if isDoubled { halveAsked() }
+            if isDoubled { halveRequested() }
             relearn()
             return .restarted
         }
@@ -147,8 +147,8 @@ struct VsyncModel: Sendable {
         evenSteps = step % 2 == 0 ? (evenSteps.all + 1, evenSteps.long + (isLong ? 1 : 0)) : (0, 0)
     }
 
-    private mutating func halveAsked() {
-        for place in recent.indices { recent[place].asked = (recent[place].asked + 1) / 2 }
+    private mutating func halveRequested() {
+        for place in recent.indices { recent[place].requested = (recent[place].requested + 1) / 2 }
     }
 
     /// Returns how many of the latest eight samples, counted backwards from the latest one, deviate from the line through the
@@ -296,7 +296,7 @@ struct VsyncModel: Sendable {
                 guard let step = sequenceStep(before.sample, next.sample) else { return nil }
                 steps_ns.append(elapsed_ns / Double(step))
             } else {
-                steps_ns.append(elapsed_ns / Double(next.asked))
+                steps_ns.append(elapsed_ns / Double(next.requested))
             }
         }
         return steps_ns.isEmpty ? nil : steps_ns

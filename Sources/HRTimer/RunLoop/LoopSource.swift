@@ -267,14 +267,14 @@ struct WatchedDescriptors: Sendable {
         else { return nil }
         let id = entry.source.attachment.id
         entries[id]?.edges = 0
-        settleSignal(id)
+        clearSignal(id)
         // The handler may also read what was found ready, so that must be checked again.
         if entry.source.triggering == .level { entries[id]?.mustLook = true }
         return entry
     }
 
     /// Clears the signal of a source, for which any call counts.
-    mutating func settleSignal(_ id: UInt64) {
+    mutating func clearSignal(_ id: UInt64) {
         guard entries[id]?.isSignalled == true else { return }
         entries[id]?.isSignalled = false
         entries[id]?.waits = nil

@@ -30,11 +30,11 @@ extension LoopState {
     #if compiler(>=6.3)
     @section("hrt_hot_precise")
     #endif
-    mutating func prepareAhead(of deadline_ns: Int64, isWanted: Bool, _ fire: inout Fire) -> Bool {
+    mutating func prepareBefore(_ deadline_ns: Int64, isWanted: Bool, _ fire: inout Fire) -> Bool {
         core.expireAll(upTo: deadline_ns)
         guard isWanted else { return false }
         let limit = core.passLimit(now_ns: deadline_ns)
-        guard core.prepareAhead(of: deadline_ns, within: limit, &fire) else { return false }
+        guard core.prepareBefore(deadline_ns, within: limit, &fire) else { return false }
         setLimit(limit)
         return true
     }
@@ -42,7 +42,7 @@ extension LoopState {
     /// Ends a call that has returned, or that was withdrawn.
     @inline(__always)
     mutating func finish(_ fire: inout Fire, now_ns: Int64, wasCalled: Bool) -> AfterCall {
-        if fire.isAhead, wasCalled { core.account.countWakeup(isSpurious: false) }
+        if fire.isBeforeDeadline, wasCalled { core.account.countWakeup(isSpurious: false) }
         let isUnfinished = core.finish(&fire, now_ns, wasCalled: wasCalled, spun_ns: 0)
         if !fire.isTimerLive { return .elsewhere }
         guard fire.removesTimer else { return isUnfinished ? .unfinished : .armed }

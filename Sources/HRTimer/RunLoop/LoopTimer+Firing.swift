@@ -34,7 +34,7 @@ extension LoopTimer: TimerOwner {
     @section("hrt_hot_loop")
     #endif
     package func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
-        if fire.isAhead { core.before = state.beforeCall }
+        if fire.isBeforeDeadline { core.before = state.beforeCall }
         guard state.beginCall(now_ns: now_ns, &fire.function) else {
             arm(fire.token, &core)
             return false

@@ -47,13 +47,13 @@ extension LoopTimer.State {
             makeJitter()
         }
         // While the handler runs, the deadline is the one that it was called for; the deadline that follows is in `ticks`.
-        let isAhead = isFiring && !isMoved
+        let isBeforeDeadline = isFiring && !isMoved
         if let former = jitter?.pointee.ticks {
-            if isAhead { former.removeDelay(&ticks) } else { moveDeadline { former.nominal_ns($0) } }
+            if isBeforeDeadline { former.removeDelay(&ticks) } else { moveDeadline { former.nominal_ns($0) } }
         }
         jitter?.pointee.given = given
         jitter?.pointee.ticks = nil
-        if isAhead {
+        if isBeforeDeadline {
             jitter?.pointee.ticks = newTicks()
             jitter?.pointee.ticks?.place(&ticks)
         } else if isInLoop || isResolved {

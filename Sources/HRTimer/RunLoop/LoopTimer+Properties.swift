@@ -54,9 +54,9 @@ extension LoopTimer {
 
     /// Sets `tolerance` in any spelling of a time span: `timer.setTolerance(.milliseconds(10))`.
     public func setTolerance(_ tolerance: some TimeSpan) {
-        let asked_ns = tolerance.nanosecondsOrZero
+        let requested_ns = tolerance.nanosecondsOrZero
         update { state, _ in
-            state.tolerance_ns = state.repetition.tolerance_ns(asked: asked_ns)
+            state.tolerance_ns = state.repetition.tolerance_ns(requested: requested_ns)
         }
     }
 

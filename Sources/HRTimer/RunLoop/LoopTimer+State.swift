@@ -192,14 +192,14 @@ extension LoopTimer.State {
             roundedUp_as: isOnGrid ? self.ticks.roundedUp_as : 0,
             unreported: self.ticks.unreported
         )
-        guard let told = beginTick(&ticks, gridNow_ns) else {
+        guard let reported = beginTick(&ticks, gridNow_ns) else {
             wait(for: ticks)
             return false
         }
         isFiring = true
         isMoved = false
         lastFired_ns = deadline_ns
-        missedTicks = told
+        missedTicks = reported
         self.ticks = ticks
         if let function = self.handler { fill(&handler, function) }
         return true

@@ -98,7 +98,7 @@ public final class LoopTimer: @unchecked Sendable {
             deadline_ns: time.now_ns.addingSaturating(first.rounded_ns),
             origin: .interval(ns: first.rounded_ns, clock: time.id),
             repetition: repetition,
-            tolerance_ns: repetition.tolerance_ns(asked: tolerance.nanosecondsOrZero),
+            tolerance_ns: repetition.tolerance_ns(requested: tolerance.nanosecondsOrZero),
             userInfo: userInfo,
             handler: Self.handler(block)
         )
@@ -131,7 +131,7 @@ public final class LoopTimer: @unchecked Sendable {
             deadline_ns: instant.nanoseconds,
             origin: origin.kind,
             repetition: repetition,
-            tolerance_ns: repetition.tolerance_ns(asked: tolerance.nanosecondsOrZero),
+            tolerance_ns: repetition.tolerance_ns(requested: tolerance.nanosecondsOrZero),
             userInfo: userInfo,
             handler: Self.handler(block),
             date: origin.date

@@ -86,7 +86,7 @@ extension TimerLoop {
     @section("hrt_hot_loop")
     #endif
     private func sleep(limit_ns: Int64, _ fire: inout Fire) -> Int64? {
-        let isTold = isObserved(.afterWaiting)
+        let hasObserver = isObserved(.afterWaiting)
         while true {
             // The sources that cannot be watched. Not in the plan: copies of that would count references.
             var refused: [LoopSource]?
@@ -97,7 +97,7 @@ extension TimerLoop {
             let isWatched = core.isWatched.load(ordering: .relaxed) && park.until_ns > .min
             if isWatched { core.observer.value?.willPark(park) }
             hrt_probe_park(park.until_ns, park.isPrecise ? 1 : 0)
-            let (found, woken_ns) = sleep(until: park, plan.spinBudget, isTold, &fire, &isPrepared)
+            let (found, woken_ns) = sleep(until: park, plan.spinBudget, hasObserver, &fire, &isPrepared)
             hrt_probe_wake(park.until_ns, park.isPrecise ? 1 : 0)
             if isWatched { core.observer.value?.didWake(from: park) }
             if isPrepared {
@@ -115,7 +115,7 @@ extension TimerLoop {
                 // Comes before the observers of `afterWaiting`: what they add needs no wake.
                 state.core.stayAwake()
                 let isDue: Bool
-                if found.isEmpty, !isTold {
+                if found.isEmpty, !hasObserver {
                     state.beginPass(now_ns: now_ns)
                     hasCall = state.prepareNext(now_ns: now_ns, &fire)
                     isDue = state.core.account.hasLooked
@@ -174,7 +174,7 @@ extension TimerLoop {
     private func sleep(
         until park: Park,
         _ spinBudget: Double?,
-        _ isTold: Bool,
+        _ hasObserver: Bool,
         _ fire: inout Fire,
         _ isPrepared: inout Bool
     ) -> (LoopWaiter.Found, now_ns: Int64?) {
@@ -187,10 +187,10 @@ extension TimerLoop {
             }
             guard park.isPrecise else { return (waiter.wait(until: until_ns), nil) }
             return waiter.wait(until: until_ns, spinBudget: spinBudget) {
-                prepareAhead(of: until_ns, isTold, &fire, &isPrepared)
+                prepareBefore(until_ns, hasObserver, &fire, &isPrepared)
             }
         }
-        return sleep(on: virtual, until: park, spinBudget, isTold, &fire, &isPrepared)
+        return sleep(on: virtual, until: park, spinBudget, hasObserver, &fire, &isPrepared)
     }
 
     /// Sleeps on a virtual time. Descriptors and wakes come from the real world: the clock moves only if there are none now.
@@ -199,7 +199,7 @@ extension TimerLoop {
         on virtual: any VirtualTime,
         until park: Park,
         _ spinBudget: Double?,
-        _ isTold: Bool,
+        _ hasObserver: Bool,
         _ fire: inout Fire,
         _ isPrepared: inout Bool
     ) -> (LoopWaiter.Found, now_ns: Int64?) {
@@ -210,7 +210,7 @@ extension TimerLoop {
         return waiter.wait(until: until_ns, spinBudget: spinBudget, on: time) { instant_ns in
             wait(on: virtual, until: instant_ns, for: until_ns)
         } prepare: {
-            prepareAhead(of: until_ns, isTold, &fire, &isPrepared)
+            prepareBefore(until_ns, hasObserver, &fire, &isPrepared)
         }
     }
 
@@ -230,12 +230,16 @@ extension TimerLoop {
     #if compiler(>=6.3)
     @section("hrt_hot_precise")
     #endif
-    private func prepareAhead(of until_ns: Int64, _ isTold: Bool, _ fire: inout Fire, _ isPrepared: inout Bool) -> Bool
-    {
+    private func prepareBefore(
+        _ until_ns: Int64,
+        _ hasObserver: Bool,
+        _ fire: inout Fire,
+        _ isPrepared: inout Bool
+    ) -> Bool {
         if core.isWatched.load(ordering: .relaxed) {
             core.observer.value?.didWake(from: Park(until_ns: until_ns, isPrecise: true))
         }
-        isPrepared = core.state.withLock { $0.prepareAhead(of: until_ns, isWanted: !isTold, &fire) }
+        isPrepared = core.state.withLock { $0.prepareBefore(until_ns, isWanted: !hasObserver, &fire) }
         if isPrepared { fire.fetch() }
         return isPrepared
     }

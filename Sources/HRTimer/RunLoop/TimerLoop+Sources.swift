@@ -164,7 +164,7 @@ extension TimerLoop {
                 events = waiter.look(at: source.descriptor, for: source.events)
             }
             if events.isEmpty { continue }
-            if entry.isSignalled { state.withLock { $0.descriptors.settleSignal(ready.tag) } }
+            if entry.isSignalled { state.withLock { $0.descriptors.clearSignal(ready.tag) } }
             if call(source, events.rawValue) { hasCalled = true }
         }
         return hasCalled

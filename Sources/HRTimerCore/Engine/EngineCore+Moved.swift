@@ -8,25 +8,25 @@ struct MovedThread: ~Copyable {
     /// Until when the thread is parked, when it is awake for that, and how long that was from the begin of the sleep, -1 if
     /// it had passed; nil before this was computed.
     var sleep: (park: Park, wake_ns: Int64, length_ns: Int64)?
-    /// The call that is prepared and waits for its deadline, if `isAhead`.
+    /// The call that is prepared and waits for its deadline, if `isBeforeDeadline`.
     var fire = Fire()
-    var isAhead = false
+    var isBeforeDeadline = false
     /// Calls are prepared up to this instant.
     var horizon_ns = Int64.min
 
     init() {}
 
     /// Exchanges the prepared call for an empty one. Returns false if there is none.
-    mutating func takeAhead(_ fire: inout Fire) -> Bool {
-        if !isAhead { return false }
+    mutating func takePrepared(_ fire: inout Fire) -> Bool {
+        if !isBeforeDeadline { return false }
         swap(&self.fire, &fire)
-        isAhead = false
+        isBeforeDeadline = false
         return true
     }
 
-    mutating func keepAhead(_ fire: inout Fire, _ horizon_ns: Int64) {
+    mutating func keepPrepared(_ fire: inout Fire, _ horizon_ns: Int64) {
         swap(&self.fire, &fire)
-        isAhead = true
+        isBeforeDeadline = true
         self.horizon_ns = horizon_ns
         sleep = nil
     }
@@ -43,9 +43,9 @@ extension EngineCore: VirtualTimeParticipant {
     package var nextDeadline_ns: Int64 {
         let deadline_ns = moved.withLock { moved in
             state.withLock { core -> Int64 in
-                if core.isShutDown || core.running != nil && !moved.isAhead { return .max }
+                if core.isShutDown || core.running != nil && !moved.isBeforeDeadline { return .max }
                 let others_ns = core.exactDeadline()
-                guard moved.isAhead, core.isUntouchedSinceCall(moved.fire.token) else { return others_ns }
+                guard moved.isBeforeDeadline, core.isUntouchedSinceCall(moved.fire.token) else { return others_ns }
                 return min(moved.fire.place_ns, others_ns)
             }
         }
@@ -57,7 +57,7 @@ extension EngineCore: VirtualTimeParticipant {
         let wake_ns = moved.withLock { moved in
             state.withLock { core -> Int64 in
                 if core.isShutDown { return .max }
-                if moved.isAhead { return commit.isWithdrawn ? .min : moved.fire.place_ns }
+                if moved.isBeforeDeadline { return commit.isWithdrawn ? .min : moved.fire.place_ns }
                 if core.running != nil { return .max }
                 return wake(for: core.exactPark(), &moved, now_ns)
             }
@@ -82,13 +82,13 @@ extension EngineCore: VirtualTimeParticipant {
 
     @discardableResult
     package func runDue() -> Bool {
-        let before = progress(isAhead: moved.withLock { $0.isAhead })
+        let before = progress(isBeforeDeadline: moved.withLock { $0.isBeforeDeadline })
         var fire = Fire()
         var slept = Slept(isAwake: true)
-        if moved.withLock({ $0.takeAhead(&fire) }) {
+        if moved.withLock({ $0.takePrepared(&fire) }) {
             slept.horizon_ns = moved.withLock { $0.horizon_ns }
             guard goOn(&fire) else {
-                moved.withLock { $0.keepAhead(&fire, slept.horizon_ns) }
+                moved.withLock { $0.keepPrepared(&fire, slept.horizon_ns) }
                 return false
             }
         } else {
@@ -97,17 +97,17 @@ extension EngineCore: VirtualTimeParticipant {
         // Leaves out timers that fall due while handlers run: the thread that moves the clock decides about those.
         let end = turn(slept, limit_ns: max(time.now_ns, slept.horizon_ns), &fire)
         if case .parked(let park) = end, isWatched.load(ordering: .relaxed) { observer.value?.willPark(park) }
-        if case .ahead = end {
-            moved.withLock { $0.keepAhead(&fire, slept.horizon_ns) }
-            return progress(isAhead: true) != before
+        if case .prepared = end {
+            moved.withLock { $0.keepPrepared(&fire, slept.horizon_ns) }
+            return progress(isBeforeDeadline: true) != before
         }
-        return progress(isAhead: false) != before
+        return progress(isBeforeDeadline: false) != before
     }
 
     /// Returns how many calls were made, without one that is only prepared, and how many ticks were missed.
-    private func progress(isAhead: Bool) -> [UInt64] {
+    private func progress(isBeforeDeadline: Bool) -> [UInt64] {
         let statistics = state.withLock { $0.account.statistics }
-        return [isAhead ? statistics.fires - 1 : statistics.fires, statistics.missedTicks]
+        return [isBeforeDeadline ? statistics.fires - 1 : statistics.fires, statistics.missedTicks]
     }
 
     private func endSleep() -> Slept {
@@ -147,7 +147,7 @@ extension EngineCore: VirtualTimeParticipant {
     package func hasBeenWoken() {
         var fire = Fire()
         let isWithdrawn = moved.withLock { moved in
-            (commit.isWithdrawn || isShutDown) && moved.takeAhead(&fire)
+            (commit.isWithdrawn || isShutDown) && moved.takePrepared(&fire)
         }
         guard isWithdrawn else { return }
         finish(&fire, wasCalled: false, spun_ns: time.now_ns.subtractingSaturating(fire.begun_ns))

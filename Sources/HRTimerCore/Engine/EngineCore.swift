@@ -50,9 +50,9 @@ package final class EngineCore: Sendable {
         isWatched = Atomic(configuration.latenessWatch != nil)
         observer = ObserverPlace()
         defersMoves = configuration.defersMoves ?? true
-        waiter = try Waiter(configuration.wayToWait, clock: configuration.clock)
+        waiter = try Waiter(configuration.parkStrategy, clock: configuration.clock)
         wakesLater =
-            configuration.wayToWait == .timerfd && configuration.precision == .normal
+            configuration.parkStrategy == .timerfd && configuration.precision == .normal
             && !configuration.realTime.wakesSystem
         let initial = FiringCore(precision: configuration.precision, now_ns: time.now_ns)
         commit = initial.commit
@@ -307,7 +307,7 @@ extension EngineCore {
         case ended
         case parked(Park)
         /// A call is prepared, and the clock must be moved to its deadline first.
-        case ahead
+        case prepared
     }
 
     #if compiler(>=6.3)
@@ -365,7 +365,7 @@ extension EngineCore {
             case .park(let park): return .parked(park)
             case .again: break
             case .fire:
-                guard let (wasCalled, spun_ns) = make(&fire) else { return .ahead }
+                guard let (wasCalled, spun_ns) = make(&fire) else { return .prepared }
                 now_ns = time.now_ns
                 if configuration.isShared { lookAtTimeTaken(now_ns, fire) }
                 state = self.state.lock()
@@ -394,7 +394,7 @@ extension EngineCore {
     func make(_ fire: inout Fire) -> (wasCalled: Bool, spun_ns: Int64)? {
         var now_ns = fire.begun_ns
         var spun_ns: Int64 = 0
-        if fire.isAhead {
+        if fire.isBeforeDeadline {
             if !fire.isEarly {
                 fire.fetch()
                 let spin = time.spin(until: fire.place_ns, from: now_ns) {

@@ -10,7 +10,7 @@ extension Fire {
     #endif
     package mutating func deliver(_ now_ns: Int64, on time: TimeBase) {
         // A fire that was prepared ahead was fetched before the spin.
-        if !isAhead { fetch() }
+        if !isBeforeDeadline { fetch() }
         // Moved out rather than copied, so that no reference count changes.
         let target = self.target.take()
         switch target {
@@ -68,7 +68,7 @@ extension Fire {
     @inline(__always)
     private mutating func spinOut(_ now_ns: Int64, _ time: TimeBase) {
         called_ns = now_ns
-        if isAhead, !isEarly, place_ns > now_ns {
+        if isBeforeDeadline, !isEarly, place_ns > now_ns {
             called_ns = time.spin(until: place_ns, from: now_ns, atMost: Self.lastSpin_ns).now_ns
         }
         hrt_probe_fire(token.slot, deadline_ns, called_ns)

@@ -18,7 +18,7 @@ package final class SpinWindow: @unchecked Sendable {
 
     /// Whether the clock ticks so rarely that spinning gains nothing, and would last a whole tick.
     static let clockIsCoarse = hrt_clock_tick_ns(HRT_CLOCK_MONOTONIC) > 0
-    private static let hasTold = Atomic(false)
+    private static let hasReported = Atomic(false)
 
     package init(budget: SpinBudget, coverage: Double = defaultCoverage) {
         self.budget = budget
@@ -34,7 +34,7 @@ package final class SpinWindow: @unchecked Sendable {
 
     @inline(never)
     private static func tellThatClockIsCoarse() {
-        if hasTold.exchange(true, ordering: .relaxed) { return }
+        if hasReported.exchange(true, ordering: .relaxed) { return }
         UsageWarning.report(
             UsageWarning(
                 .coarseClock,

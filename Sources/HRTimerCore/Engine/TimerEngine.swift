@@ -24,11 +24,11 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         public var name: String
         /// How the thread waits. The default is the futex; on the boot-time clock, which futex(2) does not support, it is
         /// the timerfd.
-        public var wayToWait: WayToWait {
+        public var parkStrategy: ParkStrategy {
             get { chosenWay ?? (clock == .bootTime ? .timerfd : .futex) }
             set { chosenWay = newValue }
         }
-        private var chosenWay: WayToWait?
+        private var chosenWay: ParkStrategy?
         /// How exact the engine's timers are, unless a timer requests more.
         public var precision: TimerPrecision
         /// The processor time that may be spent on spinning up to precise deadlines, as a share of one core: 0 ... 1,
@@ -62,13 +62,13 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         /// Creates a configuration. The defaults are right for an ordinary process.
         public init(
             name: String = "hrtimer",
-            wayToWait: WayToWait? = nil,
+            parkStrategy: ParkStrategy? = nil,
             precision: TimerPrecision = .normal,
             realTime: RealTimeSettings = .init(),
             time: TimeBase = .current
         ) {
             self.name = name
-            chosenWay = wayToWait
+            chosenWay = parkStrategy
             self.precision = precision
             self.realTime = realTime
             self.time = time

@@ -3,7 +3,7 @@ package import CHRTimer
 
 /// How an engine's thread waits for its next deadline. Each way waits for an absolute instant, and its wait can be woken.
 /// All but the futex serve each of the three clocks.
-public enum WayToWait: Sendable, Hashable, CaseIterable {
+public enum ParkStrategy: Sendable, Hashable, CaseIterable {
     /// `futex(2)` with an absolute timeout: one system call a wait and no descriptor. The default. It does not support the
     /// boot-time clock: an engine on that clock that is configured with it throws ENOTSUP.
     case futex
@@ -28,14 +28,14 @@ package final class Waiter: @unchecked Sendable {
     // Sendable: the pointer is constant, hrt_wait_wake is thread-safe, and only the engine's thread calls `wait`.
     private let wait: OpaquePointer
 
-    package init(_ way: WayToWait, clock: TimerClock = .monotonic) throws(TimerError) {
+    package init(_ way: ParkStrategy, clock: TimerClock = .monotonic) throws(TimerError) {
         var wait: OpaquePointer?
         try check(hrt_wait_create(way.kind, clock.c, &wait), Self.operation(way, clock))
         self.wait = wait!
     }
 
-    private static func operation(_ way: WayToWait, _ clock: TimerClock) -> String {
-        "make a way to wait (\(way)\(clock == .monotonic ? "" : ", on the clock \(clock)"))"
+    private static func operation(_ way: ParkStrategy, _ clock: TimerClock) -> String {
+        "make a park strategy (\(way)\(clock == .monotonic ? "" : ", on the clock \(clock)"))"
     }
 
     deinit {

@@ -20,7 +20,7 @@ package struct Fire: ~Copyable {
     var sequence: UInt64 = 0
     package internal(set) var token = TimerToken.stale
     /// Whether it was prepared before its deadline, until which the thread spins.
-    package var isAhead = false
+    package var isBeforeDeadline = false
     /// Whether the core does not wait for the deadline: the thread that gets the submitted call waits, and records the
     /// lateness.
     package var isEarly = false

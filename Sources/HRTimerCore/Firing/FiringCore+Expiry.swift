@@ -27,7 +27,7 @@ extension FiringCore {
         let count = hrt_queue_take_due(queue, limit.now_ns, batch.baseAddress, Self.batchSize)
         if count == 0 { return isDueInQueue(at: limit.now_ns) ? .more : .none }
         // The first one is not inserted among the expired ones, only to be taken out again at once.
-        if batch[0].arming <= limit.sequence, served.contains(Int(records[batch[0].token.slot].group)) {
+        if batch[0].sequence <= limit.sequence, served.contains(Int(records[batch[0].token.slot].group)) {
             if count > 1 { insert(from: 1, to: count) }
             return .expired(entry(batch[0]))
         }
@@ -107,7 +107,7 @@ extension FiringCore {
             let slot = due.token.slot
             records[slot].phase = .expired
             records[slot].place_ns = due.deadline_ns
-            records[slot].sequence = due.arming
+            records[slot].sequence = due.sequence
             let group = records[slot].group
             if !expired.isList(list, of: group) { list = expired.listPlace(of: group) }
             expired.insert(entry(due), at: list)
@@ -117,7 +117,7 @@ extension FiringCore {
     private func entry(_ due: hrt_due) -> ExpiredTimers.Entry {
         ExpiredTimers.Entry(
             place_ns: due.deadline_ns,
-            sequence: due.arming,
+            sequence: due.sequence,
             token: TimerToken(due.token, owner: id)
         )
     }
@@ -184,7 +184,7 @@ extension FiringCore {
     @section("hrt_hot_loop")
     #endif
     package func passLimit(now_ns: Int64) -> PassLimit {
-        PassLimit(now_ns: now_ns, sequence: hrt_queue_last_arming(queue))
+        PassLimit(now_ns: now_ns, sequence: hrt_queue_last_sequence(queue))
     }
 }
 #endif

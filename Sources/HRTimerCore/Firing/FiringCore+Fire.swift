@@ -112,8 +112,8 @@ extension FiringCore {
     #if compiler(>=6.3)
     @section("hrt_hot_precise")
     #endif
-    package mutating func prepareAhead(
-        of deadline_ns: Int64,
+    package mutating func prepareBefore(
+        _ deadline_ns: Int64,
         within limit: PassLimit,
         _ fire: inout Fire
     ) -> Bool {
@@ -146,7 +146,7 @@ extension FiringCore {
         fire.deadline_ns = record.pointee.position.deadline_ns
         fire.isEarly = record.pointee.isEarly
         fire.begun_ns = now_ns
-        fire.isAhead = entry.place_ns > now_ns
+        fire.isBeforeDeadline = entry.place_ns > now_ns
         let call_ns = max(now_ns, entry.place_ns)
         record.pointee.phase = .firing
         fetchTarget(of: slot)
@@ -172,7 +172,7 @@ extension FiringCore {
         running = (fire.token, hrt_thread_pointer())
         account.statistics.fires += 1
         hrt_probe_expire(slot, fire.deadline_ns, now_ns)
-        if fire.isAhead { waitForCommit(fire.token, fire.place_ns) }
+        if fire.isBeforeDeadline { waitForCommit(fire.token, fire.place_ns) }
         return true
     }
 

@@ -72,7 +72,7 @@ extension FiringCore {
             var deadline_ns = hrt_queue_slot_deadline_ns(queue, slot)
             if deadline_ns >= earliest_ns { return }
             if coalesces, !record.isPrecise {
-                let tolerance_ns = record.recurrence.tolerance_ns(asked: record.tolerance_ns)
+                let tolerance_ns = record.recurrence.tolerance_ns(requested: record.tolerance_ns)
                 deadline_ns = deadline_ns.addingSaturating(tolerance_ns)
             }
             switch record.target {
@@ -152,8 +152,8 @@ extension FiringCore {
         if records[token.slot].isPrecise, !parksPrecisely {
             wake_ns = deadline_ns.subtractingSaturating(Self.preciseNeighbourhood_ns)
         } else if precision == .coalesced {
-            let asked_ns = records[token.slot].tolerance_ns
-            wake_ns = deadline_ns.addingSaturating(records[token.slot].recurrence.tolerance_ns(asked: asked_ns))
+            let requested_ns = records[token.slot].tolerance_ns
+            wake_ns = deadline_ns.addingSaturating(records[token.slot].recurrence.tolerance_ns(requested: requested_ns))
         }
         return mustWake(at: wake_ns)
     }

@@ -50,7 +50,7 @@ extension FiringCore {
     /// How much later than its deadline the timer may fire to share a wake-up.
     package func allowedLateness_ns(of token: TimerToken) -> Int64 {
         guard precision == .coalesced, isLive(token), !records[token.slot].isPrecise else { return 0 }
-        return records[token.slot].recurrence.tolerance_ns(asked: records[token.slot].tolerance_ns)
+        return records[token.slot].recurrence.tolerance_ns(requested: records[token.slot].tolerance_ns)
     }
 
     /// Beyond so many timers, a wake-up for each costs more than it is worth to those that requested no tolerance.

@@ -318,7 +318,7 @@ extension FiringCore {
         let slot = token.slot
         if isPlain(slot) { return hrt_queue_arm_slot(queue, slot, place_ns) }
         if records[slot].isPrecise { return hrt_queue_arm_slot_precise(queue, slot, place_ns) }
-        let tolerance_ns = records[slot].recurrence.tolerance_ns(asked: records[slot].tolerance_ns)
+        let tolerance_ns = records[slot].recurrence.tolerance_ns(requested: records[slot].tolerance_ns)
         let rest_ns = deadline_ns.addingSaturating(tolerance_ns).subtractingSaturating(place_ns)
         hrt_queue_arm_slot_tolerant(queue, slot, place_ns, rest_ns)
     }
@@ -331,7 +331,7 @@ extension FiringCore {
         if records[slot].isPrecise {
             hrt_queue_arm_slot_precise(queue, slot, deadline_ns)
         } else {
-            let tolerance_ns = records[slot].recurrence.tolerance_ns(asked: records[slot].tolerance_ns)
+            let tolerance_ns = records[slot].recurrence.tolerance_ns(requested: records[slot].tolerance_ns)
             hrt_queue_arm_slot_tolerant(queue, slot, deadline_ns, tolerance_ns)
         }
     }

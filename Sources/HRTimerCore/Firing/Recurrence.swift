@@ -48,8 +48,8 @@
 
     /// Returns the tolerance that counts: not negative, and at most half the interval, so that no tick comes as late as the
     /// next.
-    package func tolerance_ns(asked asked_ns: Int64) -> Int64 {
-        min(max(0, asked_ns), repeats ? interval.whole_ns / 2 : .max)
+    package func tolerance_ns(requested requested_ns: Int64) -> Int64 {
+        min(max(0, requested_ns), repeats ? interval.whole_ns / 2 : .max)
     }
 }
 

@@ -238,7 +238,7 @@ extension LatenessObserver {
         } else {
             own.evidence.notePunctual(lateness_ns)
         }
-        if fire.isAhead, !fire.isEarly, own.woke_ns > .min {
+        if fire.isBeforeDeadline, !fire.isEarly, own.woke_ns > .min {
             record(.spin, fire.token, own.woke_ns, call.fire.called_ns, 0)
         }
         if let owner = fire.owner {
@@ -260,7 +260,7 @@ extension LatenessObserver {
     /// Ends a call whose handler has returned, at `ended_ns` on the monotonic clock.
     package func endCall(_ fire: borrowing Fire, _ ended_ns: Int64, tolerance_ns: () -> Int64) {
         guard var call = own.call.take() else { return }
-        if fire.isAhead { call.fire.called_ns = max(call.fire.called_ns, called_ns(fire)) }
+        if fire.isBeforeDeadline { call.fire.called_ns = max(call.fire.called_ns, called_ns(fire)) }
         let lateness_ns = call.fire.called_ns.subtractingSaturating(call.fire.deadline_ns)
         let isReported = isLate(lateness_ns) && !fire.isEarly && !call.isElsewhere
         if isReported, !call.hasEvidence {

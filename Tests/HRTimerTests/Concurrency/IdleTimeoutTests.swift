@@ -21,7 +21,10 @@ struct IdleTimeoutTests {
         }
     }
 
-    @Test("expires at its deadline on a precise engine, which wakes before it, and beside a precise timer", arguments: [true, false])
+    @Test(
+        "expires at its deadline on a precise engine, which wakes before it, and beside a precise timer",
+        arguments: [true, false]
+    )
     func precise(isEngine: Bool) throws {
         let engine = try TimerEngine(.init(precision: isEngine ? .precise : .normal, time: time.base))
         let start = time.now

@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test("Any number of jobs costs the engine one work item and one wake")
-    func oneErrand() async {
+    func oneJob() async {
         let tasks = (0..<1000).map { _ in Task(executorPreference: executor) {} }
         time.advance(by: .zero)
         for task in tasks { await task.value }

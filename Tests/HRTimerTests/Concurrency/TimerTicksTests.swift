@@ -49,7 +49,10 @@ struct TimerTicksTests {
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("keep a new schedule whose interval is changed before its first tick", arguments: [MissedTickPolicy.merge, .delay])
+    @Test(
+        "keep a new schedule whose interval is changed before its first tick",
+        arguments: [MissedTickPolicy.merge, .delay]
+    )
     func scheduledThenInterval(_ policy: MissedTickPolicy) async {
         let ticks = clock.ticks(every: .milliseconds(10), policy: policy)
         var iterator = ticks.makeAsyncIterator()

@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test("A link that is changed between its refresh and its call is late for that refresh, not early for the next")
-    func setAnew() {
+    func rescheduled() {
         let now_ns = ns(10) + 100
         time.advance(to: .init(nanoseconds: now_ns))
         link.preferredFramesPerSecond = 100

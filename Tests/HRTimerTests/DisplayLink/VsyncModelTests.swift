@@ -177,7 +177,7 @@ import Testing
                 time_ns += Double(step) * 1e9 / (index < former ? before : after)
                 count += UInt64(step)
                 let sample = VsyncModel.Sample(time_ns: Int64(time_ns), sequence: count)
-                _ = model.add(sample, now_ns: Int64(time_ns) + 50_000, asked: Int64(step))
+                _ = model.add(sample, now_ns: Int64(time_ns) + 50_000, requested: Int64(step))
             }
             let found = model.fit?.grid.framesPerSecond ?? 0
             #expect(abs(found / after - 1) < 1e-3, "\(former) samples of \(before) Hz, each of \(step)")
@@ -345,7 +345,7 @@ import Testing
                     sequence: small ?? sequence
                 ),
                 now_ns: now_ns,
-                asked: .random(in: 0...3, using: &random)
+                requested: .random(in: 0...3, using: &random)
             )
             if let fit = model.fit { #expect((400_000...200_000_000).contains(fit.grid.period_ns)) }
         }

@@ -34,8 +34,8 @@ import Testing
     @Test("A process that is late without running or waiting was stopped, for the lateness or up to a heartbeat longer")
     func stopped() throws {
         var detector = detector()
-        let told = detector.absence(at: sample(350, used: 40, waited: 3))
-        let absence = try #require(told)
+        let found = detector.absence(at: sample(350, used: 40, waited: 3))
+        let absence = try #require(found)
         #expect(absence.cause == .processStopped)
         #expect(absence.duration == .milliseconds(300))
         #expect(absence.uncertainty == .milliseconds(50))
@@ -73,9 +73,9 @@ import Testing
     @Test("A suspension of the system is reported exactly, whether the heartbeat is late or not")
     func suspended() throws {
         var detector = detector()
-        let told = detector.absence(at: sample(50, suspended: 3_600_000))
-        let toldNext = detector.absence(at: sample(200, suspended: 3_601_000))
-        let (punctual, late) = (try #require(told), try #require(toldNext))
+        let found = detector.absence(at: sample(50, suspended: 3_600_000))
+        let foundNext = detector.absence(at: sample(200, suspended: 3_601_000))
+        let (punctual, late) = (try #require(found), try #require(foundNext))
         #expect(punctual.cause == .systemSuspended)
         #expect(punctual.duration == .seconds(3600))
         #expect(punctual.suspended == .seconds(3600))
@@ -113,12 +113,12 @@ import Testing
         #expect(detector.absence(at: sample(100_000, suspended: 50))?.cause == .systemSuspended)
     }
 
-    @Test("Restored with both clocks an hour ahead: the process was stopped for an hour, and no step is told")
+    @Test("Restored with both clocks an hour ahead: the process was stopped for an hour, and no step is reported")
     func restoredWithBothClocks() throws {
         var detector = detector()
         _ = detector.absence(at: sample(50, wall: 1000))
-        let absenceTold = detector.absence(at: sample(100 + 3_600_000, wall: 1000))
-        let absence = try #require(absenceTold)
+        let found = detector.absence(at: sample(100 + 3_600_000, wall: 1000))
+        let absence = try #require(found)
         #expect(absence.cause == .processStopped)
         #expect(absence.duration == .seconds(3600))
         #expect(absence.wallClockStep == .zero && absence.suspended == .zero)
@@ -131,8 +131,8 @@ import Testing
     func restoredWithTheWallClockAlone() throws {
         var detector = detector()
         _ = detector.absence(at: sample(50, wall: 1000))
-        let absenceTold = detector.absence(at: sample(100, wall: 1000 + 3_600_000))
-        let absence = try #require(absenceTold)
+        let found = detector.absence(at: sample(100, wall: 1000 + 3_600_000))
+        let absence = try #require(found)
         #expect(absence.cause == .wallClockStepped)
         #expect(absence.duration == .seconds(3600) && absence.wallClockStep == .seconds(3600))
         #expect(absence.suspended == .zero && absence.uncertainty == .zero)
@@ -143,11 +143,11 @@ import Testing
     func stoppedAndStepped() throws {
         var detector = detector()
         _ = detector.absence(at: sample(50, wall: 0))
-        let steppedTold = detector.absence(at: sample(200, wall: 300))
-        let stepped = try #require(steppedTold)
+        let foundStep = detector.absence(at: sample(200, wall: 300))
+        let stepped = try #require(foundStep)
         #expect(stepped.cause == .wallClockStepped && stepped.duration == .milliseconds(400))
-        let stoppedTold = detector.absence(at: sample(1250, wall: 500))
-        let stopped = try #require(stoppedTold)
+        let foundStop = detector.absence(at: sample(1250, wall: 500))
+        let stopped = try #require(foundStop)
         #expect(stopped.cause == .processStopped && stopped.duration == .milliseconds(1200))
     }
 

@@ -55,7 +55,7 @@ import Testing
         #expect(loop.limitInstant(forMode: .default) == start.advanced(by: .milliseconds(4600)))
     }
 
-    @Test("restart() postpones the call, however often it is used")
+    @Test("restart() moves the call later, however often it is used")
     func restart() {
         let timer = makeTimer(repeats: false)
         for _ in 0..<10 {

@@ -8,7 +8,7 @@ final class LoopModel {
         let interval: Int64
         let policy: MissedTickPolicy
         /// The order of arming; nil while the timer is not armed, as in its handler.
-        var arming: Int?
+        var sequence: Int?
         var modes: Set<String> = []
         var isFiring = false
         var isMoved = false
@@ -32,13 +32,13 @@ final class LoopModel {
         let mode: String
         let limit: Int64
         /// The time and the last arming when the run's current pass began; nil before the first pass.
-        var pass: (now: Int64, arming: Int)?
+        var pass: (now: Int64, sequence: Int)?
     }
 
     var now: Int64 = 0
     var timers: [Int: Timer] = [:]
     private var commonModes: Set<String> = ["default"]
-    private var armings = 0
+    private var sequences = 0
     private var runs: [Run] = []
     private(set) var calls = 0
     private(set) var nestedCalls = 0
@@ -46,8 +46,8 @@ final class LoopModel {
 
     private func arm(_ name: Int) {
         guard let timer = timers[name], !timer.modes.isEmpty, !timer.isFiring else { return }
-        armings += 1
-        timers[name]?.arming = armings
+        sequences += 1
+        timers[name]?.sequence = sequences
     }
 
     // Modes. Adding for .common adds to each common mode, now and later. Removing from .common removes from all of them.
@@ -66,7 +66,7 @@ final class LoopModel {
     func remove(_ name: Int, _ mode: String) {
         guard let timer = timers[name], timer.modes.contains(mode) else { return }
         timers[name]!.modes.subtract(mode == "common" ? commonModes.union(["common"]) : [mode])
-        if timers[name]!.modes.isEmpty { timers[name]!.arming = nil }
+        if timers[name]!.modes.isEmpty { timers[name]!.sequence = nil }
     }
 
     func makeCommon(_ mode: String) {
@@ -115,13 +115,13 @@ final class LoopModel {
     }
 
     private func pending(_ mode: String) -> [Int: Timer] {
-        timers.filter { $0.value.arming != nil && $0.value.modes.contains(mode) }
+        timers.filter { $0.value.sequence != nil && $0.value.modes.contains(mode) }
     }
 
-    /// Returns the first timer, by (deadline, arming), that was due and armed when the pass began and is in the mode now.
-    private func first(_ mode: String, _ pass: (now: Int64, arming: Int)) -> (Int, Timer)? {
-        pending(mode).filter { $0.value.deadline <= pass.now && $0.value.arming! <= pass.arming }
-            .min { ($0.value.deadline, $0.value.arming!) < ($1.value.deadline, $1.value.arming!) }
+    /// Returns the first timer, by (deadline, sequence), that was due and armed when the pass began and is in the mode now.
+    private func first(_ mode: String, _ pass: (now: Int64, sequence: Int)) -> (Int, Timer)? {
+        pending(mode).filter { $0.value.deadline <= pass.now && $0.value.sequence! <= pass.sequence }
+            .min { ($0.value.deadline, $0.value.sequence!) < ($1.value.deadline, $1.value.sequence!) }
             .map { ($0.key, $0.value) }
     }
 
@@ -129,11 +129,11 @@ final class LoopModel {
     private func beginPass(_ run: Run) {
         let wake = pending(run.mode).values.map(\.deadline).min() ?? .max
         now = max(now, min(wake, run.limit))
-        runs[runs.count - 1].pass = (now, armings)
+        runs[runs.count - 1].pass = (now, sequences)
     }
 
     private func fire(_ name: Int, _ timer: Timer) -> Call? {
-        timers[name]!.arming = nil
+        timers[name]!.sequence = nil
         var missed = 0
         timers[name]!.following = timer.deadline + timer.interval
         if timer.interval > 0 {

@@ -41,7 +41,7 @@ import Testing
 
         mutating func prepare(at deadline_ns: Int64) {
             var fire = Fire()
-            _ = state.prepareAhead(of: deadline_ns, isWanted: false, &fire)
+            _ = state.prepareBefore(deadline_ns, isWanted: false, &fire)
         }
 
         var nextPark: Park { state.core.nextPark }
@@ -121,7 +121,7 @@ import Testing
         _ = loop.add("next", Self.deadline_ns)
         loop.prepare(at: Self.deadline_ns - 100)
         var fire = Fire()
-        let isPrepared = loop.state.prepareAhead(of: Self.deadline_ns, isWanted: true, &fire)
+        let isPrepared = loop.state.prepareBefore(Self.deadline_ns, isWanted: true, &fire)
         #expect(!isPrepared)
         #expect(loop.fire(at: Self.deadline_ns) == ["late", "next"])
     }
@@ -180,7 +180,7 @@ import Testing
         let deadline_ns = deadline.nanoseconds + seconds * 1_000_000_000
         return loop.core.state.withLock { state in
             run(&state)
-            return state.prepareAhead(of: deadline_ns, isWanted: true, &fire)
+            return state.prepareBefore(deadline_ns, isWanted: true, &fire)
         }
     }
 

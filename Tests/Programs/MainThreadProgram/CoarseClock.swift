@@ -21,7 +21,7 @@ import Synchronization
         let (wakeups, spun) =
             if arguments[0].hasPrefix("wait-") {
                 try waits(arguments[0], counts)
-            } else if let way = WayToWait.allCases.first(where: { "\($0)" == arguments[0] }) {
+            } else if let way = ParkStrategy.allCases.first(where: { "\($0)" == arguments[0] }) {
                 try onEngine(way, precision, counts)
             } else {
                 try onLoop(arguments[0], precision, counts)
@@ -51,11 +51,11 @@ private let runFor = Duration.milliseconds(300)
 private var first: MonotonicInstant { .now.advanced(by: .microseconds(1370)) }
 
 private func onEngine(
-    _ way: WayToWait,
+    _ way: ParkStrategy,
     _ precision: TimerPrecision,
     _ counts: Counts
 ) throws -> (wakeups: UInt64, spun: Duration) {
-    let engine = try TimerEngine(.init(wayToWait: way, precision: precision))
+    let engine = try TimerEngine(.init(parkStrategy: way, precision: precision))
     engine.schedule(at: first, every: .milliseconds(1)) { counts.call($0.deadline) }
     Thread.sleep(forTimeInterval: runFor / .seconds(1))
     engine.shutdown()

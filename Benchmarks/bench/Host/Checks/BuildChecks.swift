@@ -35,7 +35,7 @@ enum BuildChecks {
             "build.libevent",
             "\(version), waits by \(method ?? "nothing")",
             method == "epoll" ? .ok : .bad,
-            why: "Another way to wait than epoll has coarser timeouts, and cannot watch a timerfd as exactly.",
+            why: "Another backend than epoll has coarser timeouts, and cannot watch a timerfd as exactly.",
             fix: "unset EVENT_NOEPOLL, or install a libevent with epoll"
         )
     }

@@ -9,7 +9,7 @@ import Testing
 
 /// Tests of what a source does between the steps of its engine, which prepares a call, maybe before the deadline, and then makes
 /// it or finds it withdrawn. The tests take the engine's steps themselves; time is frozen.
-@Suite struct SourceStagingTests {
+@Suite struct SourcePreparedCallTests {
     let time = ManualTime()
     let engine: TimerEngine
     let calls = Recorder<UInt>()
@@ -41,7 +41,7 @@ import Testing
     private func begin(_ source: TimerSource, at instant: MonotonicInstant) -> (@Sendable () -> Void)? {
         engine.core.state.withLock { core in
             var fire = Fire()
-            fire.isAhead = true
+            fire.isBeforeDeadline = true
             guard source.core.prepare(instant.nanoseconds, &core, &fire) else { return nil }
             return fire.callback?.run
         }
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test("A call that is prepared before its deadline, withdrawn and wanted again comes at the deadline, not before")
-    func calledOff() {
+    func withdrawn() {
         let source = makeSource()
         _ = begin(source, at: deadline)
         source.suspend()
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test("Ticks of a withdrawn call are not lost when the next call is withdrawn before it is prepared")
-    func calledOffTwice() {
+    func withdrawnTwice() {
         let source = makeSource()
         _ = begin(source, at: deadline)
         source.suspend()
