@@ -19,6 +19,15 @@ static void require(bool holds, const char *sentence, uint32_t index) {
     abort();
 }
 
+// Returns whether the queue looks at a node of the bucket no later than at the key.
+static bool looks_by(const struct hrt_class *class, uint32_t bucket, uint64_t key) {
+    uint32_t level_shift = (bucket >> HRT_LEVEL_BITS) * HRT_LEVEL_BITS;
+    uint64_t level_tick = class->tick >> level_shift;
+    uint64_t ahead = (bucket - level_tick) & (HRT_BUCKETS - 1);
+    return key >> HRT_TICK_BITS >= class->tick &&
+           (key >> HRT_TICK_BITS >> level_shift) - level_tick >= ahead;
+}
+
 static void check_bucket(const struct hrt_queue *queue, const struct hrt_class *class,
                          unsigned level, uint32_t number, struct census *census) {
     uint32_t place = level * HRT_BUCKETS + number;
@@ -41,7 +50,7 @@ static void check_bucket(const struct hrt_queue *queue, const struct hrt_class *
                     index);
             require(!hrt_node_is_armed(node) || class->earliest[place] <= node->key,
                     "no armed key in a bucket is before its earliest", index);
-            require(!hrt_node_is_armed(node) || hrt_wheel_looks_by(class, place, node->key),
+            require(!hrt_node_is_armed(node) || looks_by(class, place, node->key),
                     "an armed node is looked at no later than it is due", index);
             require(is_cascading || (present & (HRT_BUCKETS - 1)) != number,
                     "the bucket of the present has cascaded", index);

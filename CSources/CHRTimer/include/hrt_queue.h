@@ -35,7 +35,7 @@ typedef struct {
 typedef struct {
     int64_t deadline_ns;
     hrt_token token;
-    uint64_t sequence;  // sequence: the queue's number of this arming, from 1; orders equal deadlines
+    uint64_t sequence;  // the queue's number of this arming, from 1; orders equal deadlines
 } hrt_due;
 
 // Creates an empty queue. Returns 0 or -ENOMEM.

@@ -33,14 +33,4 @@ void hrt_wheel_dequeue(struct hrt_queue *queue, struct hrt_class *class,
 void hrt_wheel_requeue(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING;
 
-// Returns whether the queue looks at a node of the bucket no later than at the key.
-static inline bool hrt_wheel_looks_by(const struct hrt_class *class, uint32_t bucket,
-                                      uint64_t key) {
-    uint32_t level_shift = (bucket >> HRT_LEVEL_BITS) * HRT_LEVEL_BITS;
-    uint64_t level_tick = class->tick >> level_shift;
-    uint64_t ahead = (bucket - level_tick) & (HRT_BUCKETS - 1);
-    return key >> HRT_TICK_BITS >= class->tick &&
-           (key >> HRT_TICK_BITS >> level_shift) - level_tick >= ahead;
-}
-
 #endif

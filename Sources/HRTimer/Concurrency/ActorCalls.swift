@@ -115,18 +115,24 @@ func onItsActor(
     return { calls.call(on: actor, unless: isOff, plain) }
 }
 
-/// Converts a struct with an `@isolated(any)` function to one with the same function as a plain one, which must be called on
-/// its actor. A function loses its actor only here, and below in the overload that also returns the actor.
+/// Moves a struct with an `@isolated(any)` function out of its place, as one with the same function as a plain one, which must
+/// be called on its actor. A function loses its actor only here.
 ///
 /// Both kinds of function are called alike: the actor is in the function's context, for `isolation` alone. The functions are
 /// in structs, since passing a function to generic code wraps it, which must not happen to that of a timer or a link on the
 /// hot path. They are moved through memory, since `unsafeBitCast` copies and so counts a reference.
 @inline(__always)
+private func moveWithoutActor<Isolated, Plain>(_ place: UnsafeMutablePointer<Isolated>, as _: Plain.Type) -> Plain {
+    // Unsafe: both types have the same layout, and the caller uses the place no more, or initializes it anew.
+    UnsafeMutableRawPointer(place).assumingMemoryBound(to: Plain.self).move()
+}
+
+/// Converts a struct with an `@isolated(any)` function to one with the same function as a plain one.
+@inline(__always)
 func withoutActor<Isolated, Plain>(_ isolated: __owned Isolated, as _: Plain.Type) -> Plain {
     withUnsafeTemporaryAllocation(of: Isolated.self, capacity: 1) { place in
         place.initializeElement(at: 0, to: isolated)
-        // Unsafe: both types have the same layout, and the value is moved out exactly once.
-        return UnsafeMutableRawPointer(place.baseAddress!).assumingMemoryBound(to: Plain.self).move()
+        return moveWithoutActor(place.baseAddress!, as: Plain.self)
     }
 }
 
@@ -150,8 +156,7 @@ func withoutActor(
     var place = Isolated(function: consume function)
     return withUnsafeMutablePointer(to: &place) { place in
         actor = place.pointee.function?.isolation
-        // Unsafe: both types have the same layout, and the place holds nil after the move.
-        let plain = UnsafeMutableRawPointer(place).assumingMemoryBound(to: Plain.self).move()
+        let plain = moveWithoutActor(place, as: Plain.self)
         place.initialize(to: Isolated(function: nil))
         return plain.callback
     }

@@ -31,8 +31,6 @@ public final class LoopTimer: @unchecked Sendable {
     public typealias Block = @isolated(any) @Sendable (LoopTimer) -> Void
 
     @exclusivity(unchecked) var state: State
-    /// The size from the begin of the object to the last byte that a call touches: two words of the runtime, and the state.
-    static var callBytes: Int { 16 + MemoryLayout<State>.size }
     /// The loop that the timer is in.
     @exclusivity(unchecked) var link = Link()
     let lock = LockInPlace()

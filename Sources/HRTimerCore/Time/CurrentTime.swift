@@ -79,13 +79,5 @@ package enum CurrentTime {
         }
         return try body()
     }
-
-    /// Calls `body` with the calling thread in no virtual time, whichever time's work the thread runs.
-    package static func leaving<Result>(_ body: () -> Result) -> Result {
-        let before = pthread_getspecific(key)
-        pthread_setspecific(key, nil)
-        defer { pthread_setspecific(key, before) }
-        return body()
-    }
 }
 #endif
