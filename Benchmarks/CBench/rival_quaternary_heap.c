@@ -87,7 +87,7 @@ static void sink(struct heap *heap, uint32_t place, struct entry entry) {
     put(heap, place, entry);
 }
 
-static void put(struct heap *heap, uint32_t place, struct entry entry) {
+static void rise_or_sink(struct heap *heap, uint32_t place, struct entry entry) {
     if (place > 0 && is_before(&entry, &heap->entries[(place - 1) / FAN])) {
         rise(heap, place, entry);
     } else {
@@ -98,7 +98,7 @@ static void put(struct heap *heap, uint32_t place, struct entry entry) {
 static void remove_at(struct heap *heap, uint32_t place) {
     heap->slots[heap->entries[place].slot].place = NOT_ARMED;
     struct entry last = heap->entries[--heap->count];
-    if (place < heap->count) put(heap, place, last);
+    if (place < heap->count) rise_or_sink(heap, place, last);
 }
 
 static void arm(struct heap *heap, uint32_t slot, int64_t deadline_ns) {
@@ -106,7 +106,7 @@ static void arm(struct heap *heap, uint32_t slot, int64_t deadline_ns) {
     if (heap->slots[slot].place == NOT_ARMED) {
         rise(heap, heap->count++, entry);
     } else {
-        put(heap, heap->slots[slot].place, entry);
+        rise_or_sink(heap, heap->slots[slot].place, entry);
     }
 }
 
