@@ -1,5 +1,4 @@
 import Dispatch
-import Glibc
 import HRTimerTesting
 import TestSupport
 import Testing
@@ -105,12 +104,11 @@ import Testing
         let queue = DispatchQueue(label: "blocked")
         let source = TimerSource(engine: engine, queue: queue)
         let seen = Recorder<Bool>()
-        let main = pthread_self()
         source.setEventHandler {}
         queue.suspend()
         source.schedule(deadline: start)
         source.activate()
-        source.setEventHandler { @MainActor in seen.append(isCurrent(main)) }
+        source.setEventHandler { @MainActor in seen.append(MainQueue.isHeld) }
         queue.resume()
         while seen.count == 0 { await Task.yield() }
         #expect(seen.all == [true])
