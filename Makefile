@@ -288,12 +288,13 @@ model:
 	clang -O2 $(filter-out $(MODEL),$(QUEUE)) Tests/Fuzz/queue_memory.c -o .build/queue_memory
 	.build/queue_memory
 
-# 10^7 of them, for CI, and 10^6 random operations and calls of engines against sorted lists, optimized.
+# 10^7 of them, for CI, and 10^6 random operations and calls of engines, loops and sources against sorted lists, optimized.
 model-short:
 	mkdir -p .build && clang -O2 $(QUEUE) Tests/Fuzz/queue_random.c -o .build/queue_random
 	.build/queue_random 10000000
 	HRTIMER_MODEL_OPERATIONS=1000000 $(SWIFT) test -c release -Xswiftc -enable-testing \
-	    --disable-xctest --scratch-path .build-release --filter 'EngineModelTests|LoopModelTests'
+	    --disable-xctest --scratch-path .build-release \
+	    --filter '(Engine|Loop|Source|FiringOrder)ModelTests|TimerSourceKeepAliveTests/model'
 
 # 10^6 refreshes of displays against counting them one by one, optimized; by hand.
 model-display:

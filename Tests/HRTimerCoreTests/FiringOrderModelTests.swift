@@ -3,8 +3,13 @@ import Testing
 
 @testable import HRTimerCore
 
-/// Random operations on a core, compared with a sorted array that is obviously right.
+/// Random operations on a core, compared with a sorted array that is obviously right. HRTIMER_MODEL_OPERATIONS sets how many,
+/// HRTIMER_SEED which.
 @Suite struct FiringOrderModelTests {
+    private static let operations = environment("HRTIMER_MODEL_OPERATIONS").flatMap { Int($0) } ?? 20_000
+    /// The model searches from end to end.
+    private static let mostTimers = 5000
+
     private struct Model {
         var armed: [(deadline_ns: Int64, armedAs: Int, token: TimerToken)] = []
         var armings = 0
@@ -37,9 +42,9 @@ import Testing
         var live: [TimerToken] = []
         var stale: [TimerToken] = []
         var now_ns: Int64 = 0
-        for _ in 0..<20_000 {
+        for _ in 0..<Self.operations {
             switch Int.random(in: 0..<10, using: &random) {
-            case 0...2:
+            case 0...2 where live.count < Self.mostTimers:
                 let token = timers.add(deadline_ns: .max)
                 live.append(token)
                 let deadline_ns = now_ns + Int64.random(in: -10...1000, using: &random)

@@ -44,6 +44,17 @@ import Testing
         #expect(engine.lateness.max == .zero)
     }
 
+    @Test("A slow handler of a prepared call has everything fire that is due when it returns, and nothing more")
+    func slow() {
+        engine.schedule(at: deadline, every: .seconds(1)) { [calls, time] _ in
+            calls.append(time.now)
+            time.advance(by: .seconds(2))
+        }
+        time.advance(to: deadline)
+        #expect(calls.all == [deadline, deadline + .seconds(2)])
+        engine.shutdown()
+    }
+
     @Test("A timer that is cancelled in its spin window has its prepared call withdrawn")
     func cancelled() {
         let token = schedule(at: deadline)

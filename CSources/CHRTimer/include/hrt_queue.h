@@ -82,8 +82,9 @@ void hrt_queue_arm_slot_precise(hrt_queue *queue, uint32_t slot, int64_t deadlin
 
 // Disarms the timer. Returns true if it was armed.
 bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
-// Returns the timer's deadline, HRT_NEVER if it is not armed.
-int64_t hrt_queue_slot_deadline_ns(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
+// Returns the end of the timer's window, which is its deadline if it has no tolerance; HRT_NEVER
+// if it is not armed.
+int64_t hrt_queue_slot_wake_ns(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 
 // Returns the earliest armed deadline; HRT_NEVER if nothing is armed. It is exact after

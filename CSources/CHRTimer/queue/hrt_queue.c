@@ -111,10 +111,12 @@ bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCK
     return hrt_node_is_armed(hrt_node_at(queue, slot + 1));
 }
 
-HRT_HOT
-int64_t hrt_queue_slot_deadline_ns(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
+int64_t hrt_queue_slot_wake_ns(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
     const struct hrt_node *node = hrt_node_of(queue, slot);
-    return hrt_node_is_armed(node) ? hrt_key_ns(node->key) : INT64_MAX;
+    if (!hrt_node_is_armed(node)) return INT64_MAX;
+    const struct hrt_windows *windows =
+        queue->classes[hrt_node_class(node) >> HRT_PLACE_CLASS_SHIFT]->windows;
+    return hrt_key_ns(windows != NULL ? windows->end_of.keys[slot + 1] : node->key);
 }
 
 HRT_HOT

@@ -87,7 +87,8 @@ extension SourceCore: TimerOwner {
         // While a call is in flight, no deadline is waited for: the timer is armed for an expected one at most (`expect`).
         if state.isInFlight { return .max }
         let movable_ns = movable_ns.load(ordering: .relaxed)
-        return movable_ns == Self.closed ? armed_ns : movable_ns
+        // A deadline that had passed when it was armed may be armed for a later instant.
+        return movable_ns == Self.closed ? armed_ns : max(armed_ns, movable_ns)
     }
 
     #if compiler(>=6.3)
@@ -189,22 +190,22 @@ extension SourceCore: TimerOwner {
         if wasCalled { _ = rearm(&state, &engine) } else { rearmUnlessPutBack(&engine) }
         if latch == nil, !state.isCancelled { return }
         let isCancelled = state.isCancelled
+        // On virtual time this thread may be inside the `cancel()` that has withdrawn the call.
+        let isLater = !wasCalled && state.hasCancelHandler
         block = Callback { [self] in
             latch?.open()
-            if isCancelled { finishCancelling() }
+            if !isCancelled { return }
+            if isLater { finishCancellingOnTarget() } else { finishCancelling() }
         }
     }
 
-    /// Sets the next deadline, if the policy lets the return of the handler decide it.
+    /// Sets the next deadline, if the policy of the call lets the return of the handler decide it, and nobody has set another.
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif
     private func endTicks(_ now_ns: Int64, _ record: UnsafeMutablePointer<TimerRecord>) {
-        // A schedule that was set during the call holds. An open deadline is that of a call begun under `.delay`.
-        if state.isRescheduled { return }
-        let isOpen = record.pointee.position.deadline_ns == .max
-        guard isOpen || record.pointee.recurrence.policy.decidesAtReturn else { return }
-        state.endTick(state.alarm?.time.now_ns ?? now_ns, record)
+        guard let policy = state.policyOfCall, policy.decidesAtReturn else { return }
+        state.endTick(state.alarm?.time.now_ns ?? now_ns, record, policy)
     }
 
     /// Rearms after a withdrawn call if a thread has changed the timer meanwhile; otherwise the engine restores the timer.
@@ -297,6 +298,7 @@ extension SourceCore: TimerOwner {
     ) -> Callback? {
         let deadline_ns = record.pointee.position.deadline_ns
         guard let ticks = takeTicks(now_ns, state, record) else { return nil }
+        state.policyOfCall = record.pointee.recurrence.policy
         state.isInFlight = true
         state.isRescheduled = false
         state.data = ticks

@@ -23,6 +23,7 @@ extension SourceCore {
             if state.isCancelled { return }
             record.pointee.position = GridPosition(deadline_ns: deadline_ns)
             state.isRescheduled = true
+            state.policyOfCall = nil
             state.isIdle = false
             record.pointee.recurrence = repetition.with(record.pointee.recurrence.policy)
             state.placeJitter(record)

@@ -95,6 +95,8 @@ import Synchronization
         var precision: TimerPrecision?
         /// Whether a deadline has come without an event handler: none is waited for before a handler or a schedule is set.
         var isIdle = false
+        /// The policy by which the call under way began, and by which it ends; nil once the source was scheduled meanwhile.
+        var policyOfCall: MissedTickPolicy?
     }
 
     @inline(__always)
@@ -365,12 +367,14 @@ import Synchronization
 
     /// Nil if no deadline is to come, or if the deadline is on another clock than the engine's.
     package var nextDeadline_ns: Int64? {
-        withLock { state, engine in
+        engineState.withLock { engine in
             guard state.alarm == nil, state.isActive, !state.isCancelled, let record = record(state, engine) else {
                 return nil
             }
             if state.isIdle { Self.forgetTicks(now_ns(state), state, record) }
-            let deadline_ns = record.pointee.position.deadline_ns
+            // Not closed: who looks only must not change what the engine shows, which waits for the former deadline.
+            let movable_ns = movable_ns.load(ordering: .relaxed)
+            let deadline_ns = movable_ns == Self.closed ? record.pointee.position.deadline_ns : movable_ns
             return deadline_ns < .max ? deadline_ns : nil
         }
     }

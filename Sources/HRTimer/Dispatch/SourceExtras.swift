@@ -60,11 +60,13 @@ extension SourceCore.State {
         return record.pointee.recurrence.begin(&record.pointee.position, now_ns: now_ns, &extras.pointee.jitter)
     }
 
-    func endTick(_ now_ns: Int64, _ record: UnsafeMutablePointer<TimerRecord>) {
+    /// Decides about the next tick; see `Recurrence.end`. `policy` is that of the call that has returned.
+    func endTick(_ now_ns: Int64, _ record: UnsafeMutablePointer<TimerRecord>, _ policy: MissedTickPolicy) {
+        let recurrence = record.pointee.recurrence.with(policy)
         guard let extras, extras.pointee.jitter != nil else {
-            return record.pointee.recurrence.end(&record.pointee.position, now_ns: now_ns)
+            return recurrence.end(&record.pointee.position, now_ns: now_ns)
         }
-        record.pointee.recurrence.end(&record.pointee.position, now_ns: now_ns, &extras.pointee.jitter)
+        recurrence.end(&record.pointee.position, now_ns: now_ns, &extras.pointee.jitter)
     }
 
     /// Restores the ticks to where they were before a call that was withdrawn.

@@ -39,11 +39,12 @@ struct MovedThread: ~Copyable {
 extension EngineCore: VirtualTimeParticipant {
     package var name: String { configuration.name }
 
-    /// `Int64.max` while a handler runs: a handler that moves the clock is a slow handler, and an engine has but one thread.
+    /// `Int64.max` while a handler runs, and until all that it has left to do is done: a handler that moves the clock is a slow
+    /// handler, and an engine has but one thread.
     package var nextDeadline_ns: Int64 {
         let deadline_ns = moved.withLock { moved in
             state.withLock { core -> Int64 in
-                if core.isShutDown || core.running != nil && !moved.isBeforeDeadline { return .max }
+                if core.isShutDown || core.isFiring && !moved.isBeforeDeadline { return .max }
                 let others_ns = core.exactDeadline()
                 guard moved.isBeforeDeadline, core.isUntouchedSinceCall(moved.fire.token) else { return others_ns }
                 return min(moved.fire.place_ns, others_ns)
@@ -58,7 +59,7 @@ extension EngineCore: VirtualTimeParticipant {
             state.withLock { core -> Int64 in
                 if core.isShutDown { return .max }
                 if moved.isBeforeDeadline { return commit.isWithdrawn ? .min : moved.fire.place_ns }
-                if core.running != nil { return .max }
+                if core.isFiring { return .max }
                 return wake(for: core.exactPark(), &moved, now_ns)
             }
         }
@@ -83,6 +84,8 @@ extension EngineCore: VirtualTimeParticipant {
     @discardableResult
     package func runDue() -> Bool {
         let before = progress(isBeforeDeadline: moved.withLock { $0.isBeforeDeadline })
+        // Leaves out timers that fall due while handlers run: the thread that moves the clock decides about those.
+        let now_ns = time.now_ns
         var fire = Fire()
         var slept = Slept(isAwake: true)
         if moved.withLock({ $0.takePrepared(&fire) }) {
@@ -94,8 +97,7 @@ extension EngineCore: VirtualTimeParticipant {
         } else {
             slept = endSleep()
         }
-        // Leaves out timers that fall due while handlers run: the thread that moves the clock decides about those.
-        let end = turn(slept, limit_ns: max(time.now_ns, slept.horizon_ns), &fire)
+        let end = turn(slept, limit_ns: max(now_ns, slept.horizon_ns), &fire)
         if case .parked(let park) = end, isWatched.load(ordering: .relaxed) { observer.value?.willPark(park) }
         if case .prepared = end {
             moved.withLock { $0.keepPrepared(&fire, slept.horizon_ns) }

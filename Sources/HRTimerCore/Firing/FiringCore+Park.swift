@@ -66,15 +66,11 @@ extension FiringCore {
         let until_ns = exactPark().until_ns
         guard hasOwners, until_ns < .max else { return until_ns }
         var earliest_ns = firstExpired_ns
-        let (queue, coalesces) = (queue, precision == .coalesced)
+        let queue = queue
         records.forEachSlot { slot, record in
             guard record.phase != .vacant else { return }
-            var deadline_ns = hrt_queue_slot_deadline_ns(queue, slot)
+            var deadline_ns = hrt_queue_slot_wake_ns(queue, slot)
             if deadline_ns >= earliest_ns { return }
-            if coalesces, !record.isPrecise {
-                let tolerance_ns = record.recurrence.tolerance_ns(requested: record.tolerance_ns)
-                deadline_ns = deadline_ns.addingSaturating(tolerance_ns)
-            }
             switch record.target {
             case .owner(let owner): deadline_ns = owner.shownDeadline_ns(deadline_ns)
             default: break

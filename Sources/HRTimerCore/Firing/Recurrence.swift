@@ -146,18 +146,15 @@ extension Recurrence {
     #endif
     package func end(_ position: inout GridPosition, now_ns: Int64) {
         guard repeats else { return }
-        // Only `.delay` leaves the deadline open at the begin, and what is begun under it ends under it.
-        if position.deadline_ns == .max {
+        switch policy {
+        case .delay:
             position.move(to: ExactInstant(now_ns))
             position.advance(by: interval)
-            return
-        }
-        switch policy {
         case .mergeToGrid:
             guard position.deadline_ns <= now_ns else { return }
             let missed = position.pass(now_ns, by: interval)
             position.unreported = position.unreported.addingSaturating(missed).addingSaturating(1)
-        case .merge, .burst, .skip, .delay:
+        case .merge, .burst, .skip:
             break
         }
     }

@@ -8,8 +8,8 @@ package protocol TimerOwner: AnyObject, Sendable {
     /// is about to, for which the core armed it; nil otherwise. Called with the core's lock held.
     func laterDeadline(_ core: inout FiringCore, than armed_ns: Int64) -> Int64?
 
-    /// Returns the deadline that holds for a timer that the core has armed for `armed_ns`; `Int64.max` if none does. Called
-    /// with the core's lock held.
+    /// Returns the deadline that holds for a timer that the core has armed for `armed_ns`; `Int64.max` if none does. Not
+    /// earlier than that. Called with the core's lock held.
     func shownDeadline_ns(_ armed_ns: Int64) -> Int64
 
     /// Prepares the call as of `now_ns`, the deadline or later, and puts what to call into the fire. Returns false if there is

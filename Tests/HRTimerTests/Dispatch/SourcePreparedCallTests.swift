@@ -172,6 +172,7 @@ import Testing
             }
             let isWithdrawn = state.commit.withdraw()
             _ = state.finish(&fire, now_ns, wasCalled: false)
+            state.parkAgain(now_ns)
             return isWithdrawn
         }
         #expect(isWithdrawn)
