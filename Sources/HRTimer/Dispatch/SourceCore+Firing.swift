@@ -122,7 +122,7 @@ extension SourceCore: TimerOwner {
             return false
         }
         if let submit = state.submit {
-            // Moved later, which the engine could not know if another thread has closed the movable deadline meanwhile.
+            // Another thread has closed the movable deadline meanwhile: the engine does not know that the call is due later.
             let deadline_ns = record.pointee.position.deadline_ns
             let lead_ns = state.alarm == nil ? state.extras?.pointee.lead?.lead_ns ?? 0 : 0
             guard deadline_ns.subtractingSaturating(lead_ns) <= now_ns else {
@@ -199,7 +199,8 @@ extension SourceCore: TimerOwner {
         }
     }
 
-    /// Sets the next deadline, if the policy of the call lets the return of the handler decide it, and nobody has set another.
+    /// Sets the next deadline, if the call began under a policy that lets the return of its handler decide it. A schedule that was
+    /// set during the call holds instead.
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif

@@ -95,7 +95,7 @@ import Synchronization
         var precision: TimerPrecision?
         /// Whether a deadline has come without an event handler: none is waited for before a handler or a schedule is set.
         var isIdle = false
-        /// The policy by which the call under way began, and by which it ends; nil once the source was scheduled meanwhile.
+        /// The policy under which the present call began, and under which it ends; nil if the source was scheduled since.
         var policyOfCall: MissedTickPolicy?
     }
 
@@ -372,7 +372,7 @@ import Synchronization
                 return nil
             }
             if state.isIdle { Self.forgetTicks(now_ns(state), state, record) }
-            // Not closed: who looks only must not change what the engine shows, which waits for the former deadline.
+            // The movable deadline stays open: a read must not change which deadline the engine waits for and shows.
             let movable_ns = movable_ns.load(ordering: .relaxed)
             let deadline_ns = movable_ns == Self.closed ? record.pointee.position.deadline_ns : movable_ns
             return deadline_ns < .max ? deadline_ns : nil

@@ -152,8 +152,9 @@ public final class TimerSource: Sendable {
         core.setEventHandler(callback, on: actor)
     }
 
-    /// Sets the handler to call once when the source becomes active, before the event handler and where that is called; a handler
-    /// of an actor is called by a task, and does not delay the event handler until it has run. It is not called if the source was cancelled first, and has no use once the source is active. It is freed after its call.
+    /// Sets the handler to call once when the source becomes active, before the event handler and where that is called. A task
+    /// calls a handler of an actor; the event handler does not wait for that. The handler is not called if the source was
+    /// cancelled first, and has no use once the source is active. It is freed after its call.
     public func setRegistrationHandler(_ handler: (@isolated(any) @Sendable () -> Void)?) {
         core.setRegistrationHandler(handler.map { onItsActor($0) })
     }

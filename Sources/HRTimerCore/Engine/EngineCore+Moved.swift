@@ -39,8 +39,8 @@ struct MovedThread: ~Copyable {
 extension EngineCore: VirtualTimeParticipant {
     package var name: String { configuration.name }
 
-    /// `Int64.max` while a handler runs, and until all that it has left to do is done: a handler that moves the clock is a slow
-    /// handler, and an engine has but one thread.
+    /// `Int64.max` until the engine has fired everything that is due: a handler that moves the clock is a slow handler, and an
+    /// engine has but one thread.
     package var nextDeadline_ns: Int64 {
         let deadline_ns = moved.withLock { moved in
             state.withLock { core -> Int64 in

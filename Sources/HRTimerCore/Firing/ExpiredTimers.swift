@@ -10,7 +10,7 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
     package struct Entry: Sendable {
         /// The deadline, or a later instant if the timer was armed for the past: see `FiringCore.setDeadline`.
         package let place_ns: Int64
-        /// The sequence number of its sequence: the order among equal deadlines.
+        /// The sequence number of its arming: the order among equal deadlines.
         package let sequence: UInt64
         package var token: TimerToken
 
