@@ -25,7 +25,7 @@ struct sorted {
     size_t live;
     uint16_t armed[TIMERS];  // by deadline, equal ones in order of arming
     size_t armed_count;
-    uint64_t arming_count;
+    uint64_t sequences;
 };
 
 int64_t clamped_sum(int64_t a, int64_t b);
