@@ -141,7 +141,6 @@ extension SourceCore: TimerOwner {
             engine.before.ticks = record.pointee.position
             state.extras?.pointee.jitter?.removeDelay(&engine.before.ticks)
         }
-        state.isRescheduled = false
         let deadline_ns = record.pointee.position.deadline_ns
         guard let event = Self.takeCall(now_ns, &state, record) else {
             // The source was rescheduled for a later deadline, or its policy skips this tick.
@@ -183,7 +182,7 @@ extension SourceCore: TimerOwner {
         if let record = record(state, engine) {
             if wasCalled {
                 endTicks(now_ns, record)
-            } else if !state.isRescheduled {
+            } else if state.policyOfCall != nil {
                 state.restoreTicks(engine.before, record)
             }
         }
@@ -301,7 +300,6 @@ extension SourceCore: TimerOwner {
         guard let ticks = takeTicks(now_ns, state, record) else { return nil }
         state.policyOfCall = record.pointee.recurrence.policy
         state.isInFlight = true
-        state.isRescheduled = false
         state.data = ticks
         state.running = hrt_thread_pointer()
         guard let account = state.account, let event = state.event else { return state.event }

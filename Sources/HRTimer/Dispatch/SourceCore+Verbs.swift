@@ -22,7 +22,6 @@ extension SourceCore {
             // A cancelled source would keep the alarm for ever.
             if state.isCancelled { return }
             record.pointee.position = GridPosition(deadline_ns: deadline_ns)
-            state.isRescheduled = true
             state.policyOfCall = nil
             state.isIdle = false
             record.pointee.recurrence = repetition.with(record.pointee.recurrence.policy)

@@ -87,15 +87,14 @@ import Synchronization
         /// Whether the engine's own call only submits a call to the target. Valid from `prepare` to `finish` on the engine's
         /// thread, even if the submitted call has ended by then.
         var engineSubmits = false
-        /// Whether the source was rescheduled after its call was prepared: a withdrawal of the call then restores nothing.
-        var isRescheduled = false
         /// The engine's timer: nil before `register` and once the source has ended, stale once the engine has ended.
         var timer: TimerToken?
         /// Nil for the engine's own precision.
         var precision: TimerPrecision?
         /// Whether a deadline has come without an event handler: none is waited for before a handler or a schedule is set.
         var isIdle = false
-        /// The policy under which the present call began, and under which it ends; nil if the source was scheduled since.
+        /// The policy under which the present call began, and under which it ends; nil if the source was scheduled since. Then
+        /// a withdrawal of the call restores nothing.
         var policyOfCall: MissedTickPolicy?
     }
 

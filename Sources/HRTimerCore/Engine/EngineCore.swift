@@ -154,8 +154,7 @@ extension EngineCore {
     /// Returns true if a call for that deadline, which is to be made elsewhere, may be made at once by the calling thread.
     /// It then counts as a fire.
     package func mayCallElsewhere(_ deadline_ns: Int64) -> Bool {
-        guard deadline_ns <= time.now_ns, !isOver.load(ordering: .acquiring), !isInForkedChild
-        else { return false }
+        guard deadline_ns <= time.now_ns, !hasEnded else { return false }
         callsElsewhere.wrappingAdd(1, ordering: .relaxed)
         return true
     }

@@ -65,11 +65,12 @@ extension FiringCore {
     package mutating func exactDeadline() -> Int64 {
         let until_ns = exactPark().until_ns
         guard hasOwners, until_ns < .max else { return until_ns }
-        var earliest_ns = firstExpired_ns
+        var earliest_ns = Int64.max
         let queue = queue
         records.forEachSlot { slot, record in
             guard record.phase != .vacant else { return }
-            var deadline_ns = hrt_queue_slot_wake_ns(queue, slot)
+            // A precise wait that was interrupted has taken some out of the queue. Their owners are asked too.
+            var deadline_ns = record.phase == .expired ? record.place_ns : hrt_queue_slot_wake_ns(queue, slot)
             if deadline_ns >= earliest_ns { return }
             switch record.target {
             case .owner(let owner): deadline_ns = owner.shownDeadline_ns(deadline_ns)

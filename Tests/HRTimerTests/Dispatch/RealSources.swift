@@ -98,11 +98,9 @@ final class RealSources: SourceWorld, @unchecked Sendable {
     }
 
     private func deadline(_ instant: SourceVerb.Instant) -> MonotonicInstant {
-        switch instant {
-        case .fromNow(let offset_ns): MonotonicInstant(nanoseconds: now_ns + offset_ns)
-        case .distantPast: .distantPast
-        case .distantFuture: .distantFuture
-        }
+        if let deadline_ns = instant.deadline_ns(now_ns) { return MonotonicInstant(nanoseconds: deadline_ns) }
+        if case .distantPast = instant { return .distantPast }
+        return .distantFuture
     }
 
     private func eventHandler(_ place: Int) -> @Sendable () -> Void {

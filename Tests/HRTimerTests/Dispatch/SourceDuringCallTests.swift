@@ -23,21 +23,6 @@ import Testing
         calls.all.map { start.duration(to: $0) / .seconds(1) }
     }
 
-    @Test("A schedule that is set in the handler holds under every policy", arguments: MissedTickPolicy.allCases)
-    func scheduledInHandler(_ policy: MissedTickPolicy) {
-        let source = TimerSource(engine: engine)
-        let calls = Recorder<MonotonicInstant>()
-        source.policy = policy
-        source.setEventHandler { [time, weak source] in
-            calls.append(time.now)
-            if calls.count == 1 { source?.schedule(deadline: time.now + .seconds(10), repeating: .seconds(2)) }
-        }
-        source.schedule(deadline: start + .seconds(1), repeating: .seconds(1))
-        source.activate()
-        for _ in 0..<14 { time.advance(by: .seconds(1)) }
-        #expect(seconds(calls) == [1, 11, 13])
-    }
-
     @Test("A deadline in the past that is set in the handler is called at once, not skipped")
     func pastDeadlineInHandler() {
         let source = TimerSource(engine: engine)
@@ -51,25 +36,6 @@ import Testing
         source.activate()
         for _ in 0..<4 { time.advance(by: .seconds(1)) }
         #expect(seconds(calls) == [1, 1])
-    }
-
-    @Test("A policy that is set in the handler counts from the next call on", arguments: MissedTickPolicy.allCases)
-    func policyInHandler(_ policy: MissedTickPolicy) {
-        for former in MissedTickPolicy.allCases {
-            let source = TimerSource(engine: engine)
-            let calls = Recorder<MonotonicInstant>()
-            source.policy = former
-            source.setEventHandler { [time, weak source] in
-                calls.append(time.now)
-                source?.policy = policy
-            }
-            let begin = time.now
-            source.schedule(deadline: begin + .seconds(1), repeating: .seconds(1))
-            source.activate()
-            for _ in 0..<5 { time.advance(by: .seconds(1)) }
-            #expect(calls.all == (1...5).map { begin + .seconds($0) }, "from \(former) to \(policy)")
-            source.cancel()
-        }
     }
 
     @Test("A handler that was taken away while its call waited for the queue may come back", arguments: [false, true])

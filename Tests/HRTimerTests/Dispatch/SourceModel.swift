@@ -171,7 +171,7 @@ final class SourceModel: SourceWorld {
     ) {
         let deadline_ns =
             switch instant {
-            case .fromNow(let offset_ns): now_ns + offset_ns
+            case .fromNow, .aligned: instant.deadline_ns(now_ns)!
             case .distantPast: now_ns
             case .distantFuture: Int64.max
             }
@@ -192,7 +192,7 @@ final class SourceModel: SourceWorld {
 
     private func isPutOff(_ number: Int, _ deadline_ns: Int64, _ instant: SourceVerb.Instant) -> Bool {
         // The distant past is now, and that has an arming of its own.
-        guard case .fromNow = instant, let former_ns = sources[number].grid.next_ns else { return false }
+        guard instant.deadline_ns(now_ns) != nil, let former_ns = sources[number].grid.next_ns else { return false }
         return waits.contains { $0.source == number && $0.isMovable } && deadline_ns >= former_ns
     }
 

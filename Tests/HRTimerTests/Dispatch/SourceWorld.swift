@@ -41,6 +41,8 @@ enum SourceVerb: Sendable {
     /// Where a new deadline lies.
     enum Instant: Sendable {
         case fromNow(Int64)
+        /// The instant at which so many more of the unit have begun, so that deadlines of different verbs are equal.
+        case aligned(Int64, unit_ns: Int64)
         case distantPast, distantFuture
     }
 
@@ -54,6 +56,17 @@ enum SourceVerb: Sendable {
     /// Whether the handlers run elsewhere than on the engine's thread.
     case setTarget(Bool)
     case look
+}
+
+extension SourceVerb.Instant {
+    /// Nil for the distant past and the distant future.
+    func deadline_ns(_ now_ns: Int64) -> Int64? {
+        switch self {
+        case .fromNow(let offset_ns): now_ns + offset_ns
+        case .aligned(let count, let unit_ns): (now_ns / unit_ns + count) * unit_ns
+        case .distantPast, .distantFuture: nil
+        }
+    }
 }
 
 /// One thing that a test or a handler does.
@@ -87,6 +100,8 @@ struct SourceScript: Sendable {
     let precision: TimerPrecision
     /// Handlers take longer than intervals, and most sources that repeat are bursts: nobody keeps up.
     let isOverloaded: Bool
+    /// Most sources fire once, and time goes slowly: deadlines are put off, as keep-alives are, which takes no lock.
+    let putsOff: Bool
     /// Whether some sources have their handlers called elsewhere.
     let hasTargets: Bool
     /// Whether the engine has spin windows, before deadlines of precise sources at least. It prepares calls early then, and is
@@ -103,6 +118,7 @@ struct SourceScript: Sendable {
         places = [1, 2, 4, 8, 16, 40].randomElement(using: &random)!
         precision = (spins ? [.normal, .precise] : TimerPrecision.allCases).randomElement(using: &random)!
         isOverloaded = Int.random(in: 0..<4, using: &random) == 0 && !spins
+        putsOff = Int.random(in: 0..<3, using: &random) == 0
         hasTargets = Int.random(in: 0..<3, using: &random) == 0 && !spins
     }
 
@@ -113,7 +129,7 @@ struct SourceScript: Sendable {
         case 0...1: return make(place(&random), &random)
         case 2...10: return .say(verb(&random), place(&random))
         case 11...12 where hasTargets: return .runSubmitted(Int.random(in: 1...5, using: &random))
-        default: return .advance(Int64.random(in: 0...60, using: &random) * scale_ns)
+        default: return .advance(Int64.random(in: 0...(putsOff ? 15 : 60), using: &random) * scale_ns)
         }
     }
 
@@ -169,13 +185,19 @@ struct SourceScript: Sendable {
         case 25...26 where !spins: .setPolicy(policy(&random))
         case 27: .setPrecision(([nil] + TimerPrecision.allCases).randomElement(using: &random)!)
         case 28 where hasTargets: .setTarget(Bool.random(using: &random))
+        case 29 where spins: .cancel
         case _ where spins: .resume
         default: .look
         }
     }
 
     private func schedule(_ random: inout SeededRandom) -> SourceVerb {
-        .schedule(instant(&random), every: interval(&random), leeway: leeway(&random))
+        let isPlain = Int.random(in: 0..<8, using: &random) < (putsOff ? 6 : 1)
+        return .schedule(
+            instant(&random),
+            every: isPlain ? nil : interval(&random),
+            leeway: isPlain ? .zero : leeway(&random)
+        )
     }
 
     private func instant(_ random: inout SeededRandom) -> SourceVerb.Instant {
@@ -183,6 +205,7 @@ struct SourceScript: Sendable {
         case 0: .distantFuture
         case 1: .distantPast
         case 2...3: .fromNow(Int64.random(in: -40...0, using: &random) * scale_ns)
+        case 4...10: .aligned(Int64.random(in: 0...(putsOff ? 4 : 9), using: &random), unit_ns: 10 * scale_ns)
         default: .fromNow(Int64.random(in: 0...100, using: &random) * scale_ns)
         }
     }
