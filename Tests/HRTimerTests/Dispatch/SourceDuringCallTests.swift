@@ -95,7 +95,9 @@ import Testing
         source.jitter = .upTo(.microseconds(1), seed: 2)
         time.advance(by: .milliseconds(500))
         #expect(calls.count == 1)
+        // The grid has no delay in it, neither the former one nor the new one.
         source.jitter = nil
+        #expect(source.nextDeadline == start + .seconds(2))
         time.advance(to: start + .seconds(2) - .microseconds(5))
         source.jitter = .upTo(.microseconds(1), seed: 3)
         time.advance(by: .milliseconds(500))

@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("An engine that has ended lets no more elements pass")
+    @Test("An engine that has ended lets no more elements pass", .timeLimit(.minutes(1)))
     func leadingEngineEnds() async throws {
         let time = ManualTime()
         let engine = try TimerEngine(.init(time: time.base))
