@@ -7,7 +7,7 @@
 #include "hrt_clock.h"
 #include "hrt_thread.h"
 
-static cbench_why_fire *_Atomic room;
+cbench_why_fire *cbench_why_room;
 static size_t capacity;
 static _Atomic size_t next;
 static _Atomic uint32_t generation;
@@ -31,17 +31,17 @@ void cbench_why_start(cbench_why_fire *fires, size_t count) {
     capacity = count;
     atomic_store(&next, 0);
     atomic_fetch_add(&generation, 1);
-    atomic_store(&room, fires);
+    __atomic_store_n(&cbench_why_room, fires, __ATOMIC_RELEASE);
 }
 
 size_t cbench_why_stop(void) {
-    atomic_store(&room, NULL);
+    __atomic_store_n(&cbench_why_room, NULL, __ATOMIC_SEQ_CST);
     size_t count = atomic_load(&next);
     return count < capacity ? count : capacity;
 }
 
-void cbench_why_note(int64_t deadline_ns, int64_t woke_ns) {
-    cbench_why_fire *fires = atomic_load_explicit(&room, memory_order_acquire);
+void cbench_why_note_counts(int64_t deadline_ns, int64_t woke_ns) {
+    cbench_why_fire *fires = __atomic_load_n(&cbench_why_room, __ATOMIC_ACQUIRE);
     if (!fires) return;
     if (!own.file) {
         own.file = hrt_thread_counts_open() + 1;
