@@ -28,7 +28,6 @@ bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t dead
     struct timespec *timeout = deadline_ns == HRT_NEVER ? NULL : &deadline;
     long status = hrt_direct_call(SYS_futex, (long)word, operation, 0, (long)timeout, 0,
                                   (long)(uint32_t)FUTEX_BITSET_MATCH_ANY);
-    hrt_prefetch_fire();
     switch (status) {
         case -ETIMEDOUT: return true;
         case 0: return false;        // woken, or a spurious wake-up, which futex(2) allows

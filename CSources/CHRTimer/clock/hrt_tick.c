@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 
 #include "hrt_spin.h"
-#include "../include/hrt_hot.h"
 
 // A step up to this is finer than any wake-up is exact.
 static const int64_t COARSE_NS = 10 * 1000;
@@ -46,7 +45,6 @@ static int64_t look_at(hrt_clock clock) {
     return tick_ns;
 }
 
-HRT_HOT
 int64_t hrt_clock_tick_ns(hrt_clock clock) {
     _Atomic int64_t *known = tick_of(clock);
     int64_t tick_ns = atomic_load_explicit(known, memory_order_relaxed);
@@ -57,10 +55,8 @@ int64_t hrt_clock_tick_ns(hrt_clock clock) {
     return tick_ns;
 }
 
-HRT_HOT
-int64_t hrt_tick_reading(hrt_clock clock, int64_t deadline_ns) {
-    int64_t tick_ns = hrt_clock_tick_ns(clock);
-    if (tick_ns == 0 || deadline_ns == HRT_NEVER) return deadline_ns;
+int64_t hrt_tick_reading_coarse(hrt_clock clock, int64_t tick_ns, int64_t deadline_ns) {
+    if (deadline_ns == HRT_NEVER) return deadline_ns;
     // A reading is the instant of the latest tick.
     int64_t now_ns = hrt_clock_now_ns(clock), left_ns;
     if (deadline_ns <= now_ns) return deadline_ns;

@@ -6,6 +6,8 @@
 // its line is needed (Benchmarks/cold-lines counts them). So the functions lie together, and a
 // thread that wakes prefetches all of them at once: then the misses overlap. `bench run --interval
 // 16.667ms --only hrtimer.source.normal --only kernel.bare-loop.slack-1`
+#include <stdbool.h>
+
 #include "hrt_nonblocking.h"
 #include "hrt_prefetch.h"
 
@@ -13,11 +15,13 @@
 // (`@section("hrt_hot")`) are in one section of the program.
 #define HRT_HOT __attribute__((section("hrt_hot")))
 
-// Mark functions that only an engine's fires run, only a loop's, or only precise fires. A thread
-// prefetches only the sections it needs, because the others would take just as long to fetch.
+// Mark functions that only an engine's fires run, only a loop's, only precise fires, only fires of
+// sources, or only fires with too many timers for the queue's near tier. A thread prefetches only
+// the sections it needs, because a line that is not needed takes just as long to fetch.
 #define HRT_HOT_ENGINE __attribute__((section("hrt_hot_engine")))
 #define HRT_HOT_LOOP __attribute__((section("hrt_hot_loop")))
 #define HRT_HOT_PRECISE __attribute__((section("hrt_hot_precise")))
+#define HRT_HOT_WHEEL __attribute__((section("hrt_hot_wheel")))
 
 // The linker defines these symbols for a section whose name is an identifier (ld(1),
 // "__start_SECNAME"). They are weak because a program may lack a section.
@@ -28,10 +32,13 @@ HRT_CODE_SECTION(hrt_hot)
 HRT_CODE_SECTION(hrt_hot_engine)
 HRT_CODE_SECTION(hrt_hot_loop)
 HRT_CODE_SECTION(hrt_hot_precise)
+HRT_CODE_SECTION(hrt_hot_source)
+HRT_CODE_SECTION(hrt_hot_wheel)
 
 // The memory that the thread's latest fire touched: with few timers the next fire touches it too.
 // The addresses are only prefetched and never read: the memory may be gone by then.
 typedef enum {
+    HRT_TOUCHED_FIRE,
     HRT_TOUCHED_STATE,
     HRT_TOUCHED_QUEUE,
     HRT_TOUCHED_WHEEL,
@@ -41,10 +48,25 @@ typedef enum {
     HRT_TOUCHED_COMMIT,
     HRT_TOUCHED_LATENESS,
     HRT_TOUCHED_OWNER,
+    HRT_TOUCHED_OWNER_CALLS,
+    HRT_TOUCHED_OWNER_CODE,
+    HRT_TOUCHED_SOURCE_CODE,
+    HRT_TOUCHED_WHEEL_CODE,
     HRT_TOUCHED_CODE,
     HRT_TOUCHED_CAPTURED,
+    HRT_TOUCHED_ENGINE,
+    HRT_TOUCHED_WAKE_LATENCY,
+    HRT_TOUCHED_WAKE_COUNTS,
     HRT_TOUCHED_LOOP,
     HRT_TOUCHED_LOOP_CORE,
+    HRT_TOUCHED_FORKS,
+    // Code and data of other libraries: the same for all fires. The clock is the first thing that a
+    // woken thread reads.
+    HRT_TOUCHED_CLOCK,       // clock_gettime(3) of the C library
+    HRT_TOUCHED_VDSO_CODE,   // what it calls: vdso(7)
+    HRT_TOUCHED_VDSO_DATA,   // what that reads
+    HRT_TOUCHED_RETAIN,      // of the Swift runtime
+    HRT_TOUCHED_RELEASE,
     HRT_TOUCHED_COUNT,
 } hrt_touched_kind;
 
@@ -72,12 +94,49 @@ static inline void hrt_note_touched(hrt_touched_kind kind, const void *_Nullable
 #pragma clang diagnostic pop
 #endif
 
-// Prefetches what a fire on this thread will touch: the noted memory, the stack, and the code of
-// all fires. For a thread that has just woken.
-void hrt_prefetch_fire(void);
+// Notes that the fire ran the code of the section for sources.
+static inline void hrt_note_source_code(void) HRT_NONBLOCKING {
+    hrt_note_touched(HRT_TOUCHED_SOURCE_CODE, __start_hrt_hot_source,
+                     (size_t)(__stop_hrt_hot_source - __start_hrt_hot_source));
+}
 
-// Prefetches the code of one of the other sections, too.
+// Returns where the calling thread notes what it touches. To be called before a wait: what comes
+// after it then reads no table to find the thread's memory, which is a page more.
+const hrt_touched_memory *_Nonnull hrt_touched_here(void);
+
+// Prefetches the code of one more section.
 #define HRT_PREFETCH_CODE(name) hrt_prefetch_code(__start_##name, __stop_##name)
-void hrt_prefetch_code(const char *_Nullable start, const char *_Nullable stop);
+static inline void hrt_prefetch_pages(const char *_Nullable start, const char *_Nullable stop) {
+    for (const char *page = start; page < stop; page += 4096) hrt_prefetch_read(page, 1);
+}
+static inline void hrt_prefetch_code(const char *_Nullable start, const char *_Nullable stop) {
+    hrt_prefetch_pages(start, stop);
+    hrt_prefetch_read(start, (size_t)(stop - start));
+}
+
+// Prefetches what a fire on this thread will touch: the noted memory, the stack, the code of all
+// fires and that of one of the other sections. For a thread that has just woken: inline, since a
+// call would be a page more.
+#define HRT_PREFETCH_FIRE(name, touched) \
+    hrt_prefetch_fire(__start_##name, __stop_##name, touched)
+static inline void hrt_prefetch_fire(const char *_Nullable start, const char *_Nullable stop,
+                                     const hrt_touched_memory *_Nonnull touched) {
+    // The stack of a loop's pass and of an engine's turn, relative to the frame that wakes.
+    enum { STACK_BELOW = 640, STACK_ABOVE = 896 };
+    // One line per page first, so that the pages' translations are looked up side by side.
+    for (int kind = 0; kind < HRT_TOUCHED_COUNT; kind++) hrt_prefetch(touched[kind].address, 1);
+    hrt_prefetch_pages(start, stop);
+    hrt_prefetch_pages(__start_hrt_hot, __stop_hrt_hot);
+    hrt_prefetch((const char *)__builtin_frame_address(0) - STACK_BELOW,
+                 STACK_BELOW + STACK_ABOVE);
+    // What is needed first comes first.
+    hrt_prefetch_read(start, (size_t)(stop - start));
+    for (int kind = 0; kind < HRT_TOUCHED_COUNT; kind++)
+        hrt_prefetch(touched[kind].address, touched[kind].bytes);
+    hrt_prefetch_read(__start_hrt_hot, (size_t)(__stop_hrt_hot - __start_hrt_hot));
+}
+
+// Finds the vDSO, once in a process, for hrt_touched_here. Reads /proc/self/maps. Any thread.
+void hrt_find_vdso(void);
 
 #endif

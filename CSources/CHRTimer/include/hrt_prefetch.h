@@ -4,11 +4,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Unrolled, the loop would be more cold lines of code than it is worth.
+#ifdef __clang__
+#define HRT_NOT_UNROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define HRT_NOT_UNROLLED
+#endif
+
 // Prefetches that many bytes, which are about to be read or written, into the processor's caches. A
 // hint: any address is allowed, even NULL. So the sum is computed as an integer, because C
 // restricts pointer sums (C11, 6.5.6p8). Any thread.
 static inline void hrt_prefetch(const void *_Nullable address, size_t bytes) {
     enum { LINE_BYTES = 64 };
+    HRT_NOT_UNROLLED
     for (size_t i = 0; i < bytes; i += LINE_BYTES)
         __builtin_prefetch((const void *)((uintptr_t)address + i), 1);
 }
@@ -16,6 +24,7 @@ static inline void hrt_prefetch(const void *_Nullable address, size_t bytes) {
 // Prefetches code, or data that is only read; otherwise like hrt_prefetch.
 static inline void hrt_prefetch_read(const void *_Nullable address, size_t bytes) {
     enum { LINE_BYTES = 64 };
+    HRT_NOT_UNROLLED
     for (size_t i = 0; i < bytes; i += LINE_BYTES)
         __builtin_prefetch((const void *)((uintptr_t)address + i), 0);
 }

@@ -37,6 +37,7 @@ struct hrt_loop {
     size_t watch_count;
     int64_t armed_ns;
     hrt_clock clock;
+    int64_t tick_ns;  // hrt_clock_tick_ns of the clock
     int timer_fd;
     bool is_expired;           // timer_fd became readable since it was armed, also for a wake
     bool may_use_futex;        // may sleep in futex(2) while nothing is watched
@@ -107,6 +108,8 @@ static int create(struct event_base *host_base, hrt_clock clock, hrt_loop **out_
     hrt_loop *loop = calloc(1, sizeof *loop);
     if (loop == NULL) return -ENOMEM;
     loop->clock = clock;
+    loop->tick_ns = hrt_clock_tick_ns(clock);
+    hrt_find_vdso();
     loop->timer_fd = -1;
     loop->armed_ns = HRT_NEVER;
     int status = open_descriptors(loop, host_base);
@@ -182,10 +185,10 @@ HRT_HOT_LOOP
 static int look(hrt_loop *loop, bool waits) {
     loop->ready_count = 0;
     // A signal does not end the run; the timerfd's deadline is absolute.
+    const hrt_touched_memory *touched = hrt_touched_here();
     hrt_poller_run(loop->poller, waits);
     if (waits) {
-        hrt_prefetch_fire();
-        HRT_PREFETCH_CODE(hrt_hot_loop);
+        HRT_PREFETCH_FIRE(hrt_hot_loop, touched);
     }
     return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
 }
@@ -211,11 +214,12 @@ static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
     int64_t wake_ns = deadline_ns == HRT_NEVER ? HRT_NEVER : deadline_ns - loop->slack_ns;
     bool is_over;
     int found;
+    const hrt_touched_memory *touched = hrt_touched_here();
     loop->ready_count = 0;
     atomic_store(&loop->is_in_futex, true);
     do {
         is_over = hrt_futex_sleep(&loop->woken, loop->clock, wake_ns);
-        HRT_PREFETCH_CODE(hrt_hot_loop);
+        HRT_PREFETCH_FIRE(hrt_hot_loop, touched);
         found = take_wake(loop);
     } while (found == 0 && !is_over);
     atomic_store(&loop->is_in_futex, false);
@@ -225,9 +229,9 @@ static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
 // Waits in poll(2): with nothing watched the poller would wait for the timerfd alone.
 static int wait_for_timer(hrt_loop *loop) {
     struct pollfd timer = {.fd = loop->timer_fd, .events = POLLIN};
+    const hrt_touched_memory *touched = hrt_touched_here();
     hrt_must("poll", HRT_CALL(poll(&timer, 1, -1)));
-    hrt_prefetch_fire();
-    HRT_PREFETCH_CODE(hrt_hot_loop);
+    HRT_PREFETCH_FIRE(hrt_hot_loop, touched);
     loop->is_expired = true;
     loop->ready_count = 0;
     return take_wake(loop);
@@ -235,7 +239,7 @@ static int wait_for_timer(hrt_loop *loop) {
 
 HRT_HOT_LOOP
 int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
-    deadline_ns = hrt_tick_reading(loop->clock, deadline_ns);
+    deadline_ns = hrt_tick_reading(loop->clock, loop->tick_ns, deadline_ns);
     bool is_alone = loop->watch_count == 0 && loop->may_use_futex;
     if (is_alone && (deadline_ns == HRT_NEVER || hrt_clock_now_ns(loop->clock) < deadline_ns)) {
         int found = wait_in_futex(loop, deadline_ns);
@@ -284,7 +288,7 @@ int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window, 
 void hrt_loop_arm(hrt_loop *loop, int64_t deadline_ns) {
     // Always arms, so that nothing older makes the descriptor readable, not even an expiration
     // after the last poll.
-    arm(loop, hrt_tick_reading(loop->clock, deadline_ns));
+    arm(loop, hrt_tick_reading(loop->clock, loop->tick_ns, deadline_ns));
     if (hrt_loop_is_woken(loop)) make_readable(loop->timer_fd);
 }
 

@@ -163,7 +163,8 @@ bool hrt_queue_normalize(hrt_queue *queue) HRT_NONBLOCKING {
     bool is_normalized = true;
     for (unsigned number = 0; number < HRT_CLASSES; number++) {
         struct hrt_class *class = queue->classes[number];
-        if (class != NULL && !hrt_class_normalize(queue, class, &moves_left)) is_normalized = false;
+        if (class == NULL || class->certainty == HRT_EXACT) continue;
+        if (!hrt_class_normalize(queue, class, &moves_left)) is_normalized = false;
     }
     return !is_normalized;
 }
@@ -184,9 +185,12 @@ HRT_HOT
 void hrt_queue_note_touched(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
     const struct hrt_class *class = &queue->class;
     enum { FINE_LEVELS = 2 };
-    hrt_note_touched(HRT_TOUCHED_QUEUE, queue, offsetof(struct hrt_queue, blocks));
-    hrt_note_touched(HRT_TOUCHED_WHEEL, class,
-                     offsetof(struct hrt_class, levels) + FINE_LEVELS * sizeof(struct hrt_level));
+    bool uses_wheel = class->look_tick != UINT64_MAX;
+    size_t levels = uses_wheel ? FINE_LEVELS * sizeof(struct hrt_level) : 0;
+    size_t code = uses_wheel ? (size_t)(__stop_hrt_hot_wheel - __start_hrt_hot_wheel) : 0;
+    hrt_note_touched(HRT_TOUCHED_QUEUE, queue, offsetof(struct hrt_queue, class));
+    hrt_note_touched(HRT_TOUCHED_WHEEL, class, offsetof(struct hrt_class, levels) + levels);
+    hrt_note_touched(HRT_TOUCHED_WHEEL_CODE, __start_hrt_hot_wheel, code);
     hrt_note_touched(HRT_TOUCHED_NODE, hrt_node_of(queue, slot), sizeof(struct hrt_node));
 }
 

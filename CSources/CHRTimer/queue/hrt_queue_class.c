@@ -70,7 +70,7 @@ static inline void raise(uint64_t *bound, uint64_t key) {
 //
 // In the per-class wheel of timers with tolerance, every timer whose window begins before the
 // earliest end goes to the near tier: it fires at that wake-up at the latest.
-HRT_HOT
+HRT_HOT_WHEEL
 bool hrt_class_normalize(struct hrt_queue *queue, struct hrt_class *class,
                      int *moves_left) HRT_NONBLOCKING {
     if (class->certainty == HRT_EXACT) return true;
@@ -109,6 +109,12 @@ uint64_t hrt_class_bound(struct hrt_queue *queue, struct hrt_class *class) HRT_N
         // tick or after it.
         uint64_t present = class->tick << HRT_TICK_BITS;
         raise(&class->bound, near < present ? near : present);
+        return class->bound;
+    }
+    // No bucket begins before the first node of the near tier: the wheel need not be touched.
+    if (class->windows == NULL && near >> HRT_TICK_BITS < class->look_tick) {
+        raise(&class->bound, near);
+        class->certainty = HRT_EXACT;
         return class->bound;
     }
     struct hrt_wheel_first first = hrt_wheel_first(queue, class);

@@ -131,8 +131,9 @@ struct hrt_queue {
         *classes[HRT_CLASSES];     // the first is `class`; the others are NULL until needed
     uint32_t room_block;       // the lowest block that has memory and a free node, or HRT_NO_BLOCK
     uint32_t blocks_reserved;  // number of blocks with reserved addresses
+    struct hrt_class class;  // for timers that are neither precise nor tolerant; its first fields
+                             // share a page with the ones above
     struct hrt_block blocks[HRT_BLOCKS];
-    struct hrt_class class;  // for timers that are neither precise nor tolerant
 };
 
 // Node 0 does not exist, so that 0 can end a list: the node of a slot has the index slot + 1.

@@ -199,7 +199,7 @@ static int distance_to_occupied(const struct hrt_level *level, uint32_t from) {
 
 // Returns the first bucket of the level after the present that holds a node, NULL if there is none,
 // and writes the level's tick at which it begins.
-HRT_HOT
+HRT_HOT_WHEEL
 static struct hrt_bucket *first_bucket(struct hrt_class *class, unsigned number,
                                        uint64_t *out_level_tick) {
     struct hrt_level *level = &class->levels[number];
@@ -221,7 +221,7 @@ static struct hrt_bucket *first_bucket(struct hrt_class *class, unsigned number,
 // Finds the next tick at which a bucket that holds a node begins, and a bit for each level that has
 // such a bucket: buckets of several levels can begin together. No bucket of a level begins before
 // the level's present one ends, so mostly the finest level decides.
-HRT_HOT
+HRT_HOT_WHEEL
 bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
                          uint8_t *out_levels) HRT_NONBLOCKING {
     *out_tick = UINT64_MAX;
@@ -241,7 +241,7 @@ bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
 // Returns, of the first buckets of all levels, the one with the least lower bound. If the first
 // bucket of a level cannot begin before the key found so far, that level and all coarser ones are
 // skipped.
-HRT_HOT
+HRT_HOT_WHEEL
 struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue,
                                        struct hrt_class *class) HRT_NONBLOCKING {
     struct hrt_wheel_first first = {.place = HRT_NOWHERE, .key = HRT_KEY_NEVER};
@@ -279,7 +279,7 @@ static void file_seen(struct hrt_queue *queue, struct hrt_class *class, uint32_t
 // Makes the bucket's `earliest` exact: drops and moves the nodes that are not due in it. In the
 // per-class wheel of timers with tolerance, nodes with keys below the limit go to the near tier,
 // which compares the ends of windows. A crowd is only noted.
-HRT_HOT
+HRT_HOT_WHEEL
 void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint32_t place,
                          uint64_t limit, int *moves_left) HRT_NONBLOCKING {
     unsigned shift = level_shift(place / HRT_BUCKETS);
@@ -393,7 +393,7 @@ static void prefetch_first(const struct hrt_queue *queue, const struct hrt_bucke
         __builtin_prefetch(hrt_node_at(queue, bucket->chains[i].first), 1);
 }
 
-HRT_HOT
+HRT_HOT_WHEEL
 void hrt_wheel_cascade(struct hrt_queue *queue, struct hrt_class *class,
                     int *moves_left) HRT_NONBLOCKING {
     while (class->cascading != 0) {

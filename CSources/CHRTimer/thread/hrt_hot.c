@@ -1,30 +1,67 @@
 #ifdef __linux__
 #include "../include/hrt_hot.h"
+#include "../include/hrt_fork.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
 
 _Thread_local hrt_touched_memory hrt_touched[HRT_TOUCHED_COUNT];
 
-static inline void prefetch_pages(const char *start, const char *stop) {
-    for (const char *page = start; page < stop; page += 4096) hrt_prefetch_read(page, 1);
+// The Swift runtime, which is not linked where the C core is used alone.
+__attribute__((weak)) void swift_retain(void);
+__attribute__((weak)) void swift_release(void);
+
+// The code and the data of the vDSO that a reading of the clock touches; NULL until they are found,
+// and where there are none.
+static _Atomic(const char *) vdso_code, vdso_data;
+
+static const char *find_vdso_code(void) {
+    void *library = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (library == NULL) return NULL;
+    const char *code = dlsym(library, "__vdso_clock_gettime");
+    dlclose(library);
+    return code;
+}
+
+static const char *find_vdso_data(void) {
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (maps == NULL) return NULL;
+    char line[512];
+    const char *found = NULL;
+    while (found == NULL && fgets(line, sizeof line, maps) != NULL) {
+        unsigned long start;
+        if (strstr(line, "[vvar]") != NULL && sscanf(line, "%lx", &start) == 1)
+            found = (const char *)start;
+    }
+    fclose(maps);
+    return found;
+}
+
+void hrt_find_vdso(void) {
+    // Threads that come here at the same time find the same addresses.
+    if (atomic_load_explicit(&vdso_code, memory_order_relaxed) != NULL) return;
+    atomic_store_explicit(&vdso_data, find_vdso_data(), memory_order_relaxed);
+    atomic_store_explicit(&vdso_code, find_vdso_code(), memory_order_relaxed);
+}
+
+static void note_same_for_all(void) {
+    enum { FUNCTION = 128, VDSO_CODE = 320, VDSO_DATA = 256 };
+    hrt_note_touched(HRT_TOUCHED_FORKS, &hrt_fork_count, sizeof hrt_fork_count);
+    hrt_note_touched(HRT_TOUCHED_CLOCK, (const void *)clock_gettime, FUNCTION);
+    hrt_note_touched(HRT_TOUCHED_VDSO_CODE,
+                     atomic_load_explicit(&vdso_code, memory_order_relaxed), VDSO_CODE);
+    hrt_note_touched(HRT_TOUCHED_VDSO_DATA,
+                     atomic_load_explicit(&vdso_data, memory_order_relaxed), VDSO_DATA);
+    hrt_note_touched(HRT_TOUCHED_RETAIN, (const void *)swift_retain, FUNCTION);
+    hrt_note_touched(HRT_TOUCHED_RELEASE, (const void *)swift_release, FUNCTION);
 }
 
 HRT_HOT
-void hrt_prefetch_fire(void) {
-    // The stack of a loop's pass and of an engine's turn, relative to the frame that wakes.
-    enum { STACK_BELOW = 768, STACK_ABOVE = 1536 };
-    // One line per page first, so that the pages' translations are looked up side by side.
-    for (int kind = 0; kind < HRT_TOUCHED_COUNT; kind++)
-        hrt_prefetch(hrt_touched[kind].address, 1);
-    prefetch_pages(__start_hrt_hot, __stop_hrt_hot);
-    for (int kind = 0; kind < HRT_TOUCHED_COUNT; kind++)
-        hrt_prefetch(hrt_touched[kind].address, hrt_touched[kind].bytes);
-    hrt_prefetch((const char *)__builtin_frame_address(0) - STACK_BELOW,
-                 STACK_BELOW + STACK_ABOVE);
-    hrt_prefetch_read(__start_hrt_hot, (size_t)(__stop_hrt_hot - __start_hrt_hot));
-}
-
-HRT_HOT
-void hrt_prefetch_code(const char *start, const char *stop) {
-    prefetch_pages(start, stop);
-    hrt_prefetch_read(start, (size_t)(stop - start));
+const hrt_touched_memory *hrt_touched_here(void) {
+    if (hrt_touched[HRT_TOUCHED_CLOCK].address == NULL) note_same_for_all();
+    return hrt_touched;
 }
 #endif

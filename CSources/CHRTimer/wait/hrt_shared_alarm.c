@@ -54,7 +54,7 @@ void hrt_shared_alarm_destroy(hrt_shared_alarm *alarm) {
 
 void hrt_shared_alarm_set(hrt_shared_alarm *alarm, hrt_clock clock, int64_t instant_ns) {
     int fd = clock == HRT_CLOCK_BOOT ? alarm->boot_fd : alarm->monotonic_fd;
-    hrt_timerfd_arm(fd, hrt_tick_reading(clock, instant_ns));
+    hrt_timerfd_arm(fd, hrt_tick_reading(clock, hrt_clock_tick_ns(clock), instant_ns));
 }
 
 void hrt_shared_alarm_wait(hrt_shared_alarm *alarm) {

@@ -24,6 +24,8 @@ int hrt_wait_create(hrt_wait_kind kind, hrt_clock clock, hrt_wait **out_wait) {
     if (wait == NULL) return -ENOMEM;
     wait->kind = kind;
     wait->clock = clock;
+    wait->tick_ns = hrt_clock_tick_ns(clock);
+    hrt_find_vdso();
     int status = open_kind(wait);
     if (status != 0) {
         free(wait);
@@ -60,10 +62,9 @@ static int until(hrt_wait *wait, int64_t deadline_ns) {
 HRT_HOT_ENGINE
 int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns) {
     for (;;) {
-        int64_t reading_ns = hrt_tick_reading(wait->clock, deadline_ns);
+        int64_t reading_ns = hrt_tick_reading(wait->clock, wait->tick_ns, deadline_ns);
         int outcome = until(wait, reading_ns);
-        HRT_PREFETCH_CODE(hrt_hot_engine);
-        if (outcome == HRT_WAIT_WOKEN || hrt_clock_tick_ns(wait->clock) == 0) return outcome;
+        if (outcome == HRT_WAIT_WOKEN || wait->tick_ns == 0) return outcome;
         // Ticks may be uneven, so the clock may still be before the deadline.
         if (hrt_clock_now_ns(wait->clock) >= deadline_ns) return outcome;
     }
@@ -74,8 +75,9 @@ int hrt_wait_wake_system(hrt_wait *wait) {
 }
 
 bool hrt_wait_wake_at(hrt_wait *wait, int64_t deadline_ns) {
-    return wait->kind == HRT_WAIT_TIMERFD &&
-           hrt_wait_timerfd_wake_at(wait, hrt_tick_reading(wait->clock, deadline_ns));
+    if (wait->kind != HRT_WAIT_TIMERFD) return false;
+    int64_t reading_ns = hrt_tick_reading(wait->clock, wait->tick_ns, deadline_ns);
+    return hrt_wait_timerfd_wake_at(wait, reading_ns);
 }
 
 void hrt_wait_wake(hrt_wait *wait) {

@@ -13,6 +13,7 @@ struct hrt_wait {
     _Atomic uint32_t woken;
     hrt_wait_kind kind;
     hrt_clock clock;
+    int64_t tick_ns;  // hrt_clock_tick_ns of the clock
     union {
         struct {
             int epoll_fd;

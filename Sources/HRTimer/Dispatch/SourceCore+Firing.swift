@@ -55,6 +55,10 @@ extension SourceCore: TimerOwner {
         return state.extras?.pointee.lead?.instant_ns(before: deadline_ns, now_ns: core.time.now_ns) ?? deadline_ns
     }
 
+    /// Rearms a source whose call is not made after all. Not inlined, to keep it out of a fire's code.
+    @inline(never)
+    private func rearmForLater(_ engine: inout FiringCore) { _ = rearm(&state, &engine) }
+
     /// Rearms the source as `rearm` does, but has the caller submit a call that is already due to its queue: the engine's
     /// thread would have to be woken for that alone.
     @inline(__always)
@@ -91,10 +95,14 @@ extension SourceCore: TimerOwner {
         return movable_ns == Self.closed ? armed_ns : max(armed_ns, movable_ns)
     }
 
+    package func laterDeadline(_ engine: inout FiringCore, than armed_ns: Int64) -> Int64? { moved(&engine) }
+
+    // Apart, since the compiler takes a function out of its section to remove a parameter.
     #if compiler(>=6.3)
-    @section("hrt_hot_engine")
+    @section("hrt_hot_source")
     #endif
-    package func laterDeadline(_ engine: inout FiringCore, than armed_ns: Int64) -> Int64? {
+    @inline(never)
+    private func moved(_ engine: inout FiringCore) -> Int64? {
         guard let record = record(state, engine) else { return nil }
         let before_ns = record.pointee.position.deadline_ns
         close(engine)
@@ -106,9 +114,10 @@ extension SourceCore: TimerOwner {
 
     /// Prepares the call for a nominal deadline that has come, or is about to come. On the engine's thread.
     #if compiler(>=6.3)
-    @section("hrt_hot_engine")
+    @section("hrt_hot_source")
     #endif
     package func prepare(_ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) -> Bool {
+        hrt_note_source_code()
         // Closed once more: a thread may have moved the deadline after the engine looked.
         close(engine)
         let record = engine.record(of: fire.token)
@@ -118,7 +127,7 @@ extension SourceCore: TimerOwner {
         guard state.event != nil else {
             beIdle(now_ns, &state, record)
             // A thread rescheduled the source for a later deadline.
-            if !state.isIdle { _ = rearm(&state, &engine) }
+            if !state.isIdle { rearmForLater(&engine) }
             return false
         }
         if let submit = state.submit {
@@ -126,7 +135,7 @@ extension SourceCore: TimerOwner {
             let deadline_ns = record.pointee.position.deadline_ns
             let lead_ns = state.alarm == nil ? state.extras?.pointee.lead?.lead_ns ?? 0 : 0
             guard deadline_ns.subtractingSaturating(lead_ns) <= now_ns else {
-                _ = rearm(&state, &engine)
+                rearmForLater(&engine)
                 return false
             }
             state.isInFlight = true
@@ -144,7 +153,7 @@ extension SourceCore: TimerOwner {
         let deadline_ns = record.pointee.position.deadline_ns
         guard let event = Self.takeCall(now_ns, &state, record) else {
             // The source was rescheduled for a later deadline, or its policy skips this tick.
-            _ = rearm(&state, &engine)
+            rearmForLater(&engine)
             return false
         }
         state.engineSubmits = false
@@ -158,7 +167,7 @@ extension SourceCore: TimerOwner {
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot_engine")
+    @section("hrt_hot_source")
     #endif
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) {
         close(engine)
@@ -175,7 +184,7 @@ extension SourceCore: TimerOwner {
 
     /// Finishes a call that was made on the engine's thread, or withdrawn. On that thread, with the lock held.
     #if compiler(>=6.3)
-    @section("hrt_hot_engine")
+    @section("hrt_hot_source")
     #endif
     private func finishCall(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ block: inout Callback?) {
         let latch = endRunning(&state)
@@ -201,7 +210,7 @@ extension SourceCore: TimerOwner {
     /// Sets the next deadline, if the call began under a policy that lets the return of its handler decide it. A schedule that was
     /// set during the call holds instead.
     #if compiler(>=6.3)
-    @section("hrt_hot_engine")
+    @section("hrt_hot_source")
     #endif
     private func endTicks(_ now_ns: Int64, _ record: UnsafeMutablePointer<TimerRecord>) {
         guard let policy = state.policyOfCall, policy.decidesAtReturn else { return }
@@ -216,7 +225,7 @@ extension SourceCore: TimerOwner {
 
     /// Ends a call whose handler has returned, or is not called after all. Returns the latch of the waiting threads.
     #if compiler(>=6.3)
-    @section("hrt_hot_engine")
+    @section("hrt_hot_source")
     #endif
     private func endRunning(_ state: inout State) -> Latch? {
         state.running = nil

@@ -359,7 +359,7 @@ import Synchronization
 
     // Called from inlined code in users' modules: their handlers read `data` at each fire.
     #if compiler(>=6.3)
-    @section("hrt_hot_engine")
+    @section("hrt_hot_source")
     #endif
     @usableFromInline
     func readData() -> UInt { withLock { $0.data } }

@@ -30,6 +30,12 @@ extension LoopTimer {
 
 // The loop's core calls these with its lock held, which guards the state of a timer in the loop; `coreHasEnded` without it.
 extension LoopTimer: TimerOwner {
+    // A loop's timer is moved in the core at once.
+    #if compiler(>=6.3)
+    @section("hrt_hot_loop")
+    #endif
+    package func laterDeadline(_ core: inout FiringCore, than armed_ns: Int64) -> Int64? { nil }
+
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif

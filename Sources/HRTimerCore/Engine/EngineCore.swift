@@ -354,7 +354,7 @@ extension EngineCore {
         var now_ns = time.now_ns
         if let deadline_ns = slept.deadline_ns { wakeLatency.record(now_ns.subtractingSaturating(deadline_ns)) }
         var state = self.state.lock()
-        self.state.noteTouched()
+        noteTouched()
         if !slept.isAwake { state.pointee.wakeUp() }
         while true {
             let poll = state.pointee.poll(now_ns, horizon_ns: slept.horizon_ns, limit_ns: limit_ns, &fire)
@@ -375,6 +375,15 @@ extension EngineCore {
             now_ns = time.now_ns
             state = self.state.lock()
         }
+    }
+
+    /// Notes what each turn touches, for the thread's next wake; see hrt_hot.h.
+    @inline(__always)
+    private func noteTouched() {
+        state.noteTouched()
+        hrt_note_touched(HRT_TOUCHED_ENGINE, Unmanaged.passUnretained(self).toOpaque(), 448)
+        hrt_note_touched(HRT_TOUCHED_WAKE_LATENCY, Unmanaged.passUnretained(wakeLatency).toOpaque(), 64)
+        wakeLatency.noteTouched(HRT_TOUCHED_WAKE_COUNTS)
     }
 
     /// Warns in debug builds of a slow handler: it makes everybody's timers late.

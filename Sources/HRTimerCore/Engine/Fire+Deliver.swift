@@ -27,11 +27,11 @@ extension Fire {
     /// handler by now.
     @inline(__always)
     private mutating func call(_ owner: AnyObject, _ now_ns: Int64, _ time: TimeBase) {
-        if let function = function.take() {
+        if let function = moveOut(&function) {
             spinOut(now_ns, time)
             function.call(owner)
         } else {
-            guard let callback = callback.take() else { return }
+            guard let callback = moveOut(&callback) else { return }
             spinOut(now_ns, time)
             callback.run()
         }

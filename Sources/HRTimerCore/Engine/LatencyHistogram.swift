@@ -37,7 +37,7 @@ public final class LatencyHistogram: @unchecked Sendable {
 
     /// Notes this memory for the thread's next wake: see hrt_hot.h.
     @inline(__always)
-    package func noteTouched() { hrt_note_touched(HRT_TOUCHED_LATENESS, UnsafeRawPointer(handle), 64) }
+    func noteTouched(_ kind: hrt_touched_kind) { hrt_note_touched(kind, UnsafeRawPointer(handle), 64) }
 
     @inline(__always)
     package func record(_ lateness_ns: Int64) {

@@ -10,6 +10,17 @@ package func fill<Value: ~Copyable>(_ place: inout Value?, _ value: consuming Va
     withUnsafeMutablePointer(to: &place) { $0.initialize(to: value.take()) }
 }
 
+/// Moves out what is in a place, and leaves nil there. `Optional.take()` copies a value that is copyable and releases the
+/// original, which counts its references twice.
+@inlinable @inline(__always)
+package func moveOut<Value>(_ place: inout Value?) -> Value? {
+    withUnsafeMutablePointer(to: &place) {
+        let value = $0.move()
+        $0.initialize(to: nil)
+        return value
+    }
+}
+
 /// One call of a handler, from preparation to end. The core fills it in under its lock; the driver's thread owns it, reuses the
 /// same value for every call, and releases what it still holds after unlocking.
 ///

@@ -1,4 +1,5 @@
 #if os(Linux)
+import CHRTimer
 /// What a core has done so far, and how late its calls were.
 package struct FiringAccount: Sendable {
     package var statistics = EngineStatistics()
@@ -16,7 +17,7 @@ package struct FiringAccount: Sendable {
     }
 
     @inline(__always)
-    func noteTouched() { lateness?.noteTouched() }
+    func noteTouched() { lateness?.noteTouched(HRT_TOUCHED_LATENESS) }
 
     /// Begins to count the deadlines of another wake-up.
     #if compiler(>=6.3)

@@ -93,6 +93,21 @@ extension FiringCore {
         hrt_note_touched(HRT_TOUCHED_OWNER, target, 320)
     }
 
+    /// Notes the code that asks an owner for its call. It lies in no section of `hrt_hot.h`, since the compiler writes it.
+    @inline(__always)
+    private func noteCode(of slot: UInt32) {
+        switch records[slot].target {
+        case .owner: break
+        default: return
+        }
+        // Unsafe: the second word of an owner is the table of its functions, whose first entry is about the type. The second
+        // entry is read, and used only as an address to prefetch. The functions lie one after the other.
+        guard let calls = words(of: slot).1 else { return }
+        hrt_note_touched(HRT_TOUCHED_OWNER_CALLS, calls, 64)
+        let code = calls.load(fromByteOffset: 8, as: UnsafeRawPointer?.self)
+        hrt_note_touched(HRT_TOUCHED_OWNER_CODE, code, 192)
+    }
+
     /// Has the processor fetch what an owner's function captured.
     @inline(__always)
     private func fetchCaptured(by slot: UInt32) {
@@ -124,7 +139,9 @@ extension FiringCore {
 
     /// Notes what this fire touches, for the thread's next wake; see hrt_hot.h.
     @inline(__always)
-    private mutating func noteTouched(_ slot: UInt32) {
+    private mutating func noteTouched(_ slot: UInt32, _ fire: inout Fire) {
+        // Unsafe: only the address is kept, to prefetch it.
+        withUnsafePointer(to: &fire) { hrt_note_touched(HRT_TOUCHED_FIRE, $0, MemoryLayout<Fire>.size) }
         hrt_queue_note_touched(queue, slot)
         hrt_note_touched(HRT_TOUCHED_RECORD, records.place(slot), MemoryLayout<TimerRecord>.size)
         hrt_note_touched(HRT_TOUCHED_BATCH, batch.baseAddress, 64)
@@ -150,7 +167,8 @@ extension FiringCore {
         let call_ns = max(now_ns, entry.place_ns)
         record.pointee.phase = .firing
         fetchTarget(of: slot)
-        noteTouched(slot)
+        noteCode(of: slot)
+        noteTouched(slot, &fire)
         // Moved out rather than copied, so that no reference count changes.
         let target = record.pointee.target.take()
         let isToBeMade: Bool
@@ -255,7 +273,7 @@ extension FiringCore {
     @section("hrt_hot")
     #endif
     package mutating func finish(_ fire: inout Fire, _ now_ns: Int64, wasCalled: Bool, spun_ns: Int64 = 0) -> Bool {
-        fire.waiters = waiters.release()
+        if let latch = waiters.release() { fire.waiters = latch }
         running = fire.outer
         if prepared == fire.token {
             prepared = .stale

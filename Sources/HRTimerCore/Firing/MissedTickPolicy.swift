@@ -43,7 +43,8 @@ public enum MissedTickPolicy: Sendable, Hashable, CaseIterable {
     case delay
 }
 
-// What the faces ask about a policy, beside what `Recurrence` and `DatePosition` decide by it: no face names a policy itself.
+// What others ask about a policy: only `DatePosition` names the policies themselves. Each answer is a bit of a mask in the
+// code, whereas a switch with five ways in a fire would read a table in another page.
 extension MissedTickPolicy {
     /// Whether the return of the handler takes part in deciding the next deadline.
     @inlinable package var decidesAtReturn: Bool {
@@ -58,6 +59,22 @@ extension MissedTickPolicy {
         switch self {
         case .delay: true
         case .merge, .mergeToGrid, .burst, .skip: false
+        }
+    }
+
+    /// Whether each nominal deadline gets a call of its own.
+    var callsForEach: Bool {
+        switch self {
+        case .burst: true
+        case .merge, .mergeToGrid, .skip, .delay: false
+        }
+    }
+
+    /// Whether a call that is late by an interval or more is left out.
+    var leavesOutLate: Bool {
+        switch self {
+        case .skip: true
+        case .merge, .mergeToGrid, .burst, .delay: false
         }
     }
 }

@@ -123,21 +123,20 @@ extension Recurrence {
             position.deadline_ns = .max
             return reported
         }
-        switch policy {
-        case .delay:
+        if policy.countsFromReturn {
             position.deadline_ns = .max
             return reported
-        case .burst:
+        }
+        if policy.callsForEach {
             position.advance(by: interval)
             return reported
-        case .merge, .mergeToGrid:
-            return reported.addingSaturating(position.pass(now_ns, by: interval))
-        case .skip:
-            let missed = position.pass(now_ns, by: interval)
-            if missed == 0 { return reported }
+        }
+        let missed = position.pass(now_ns, by: interval)
+        if missed > 0, policy.leavesOutLate {
             position.unreported = reported.addingSaturating(missed).addingSaturating(1)
             return nil
         }
+        return reported.addingSaturating(missed)
     }
 
     /// Decides about the next deadline when the handler has returned at `now_ns`.
@@ -145,17 +144,13 @@ extension Recurrence {
     @section("hrt_hot")
     #endif
     package func end(_ position: inout GridPosition, now_ns: Int64) {
-        guard repeats else { return }
-        switch policy {
-        case .delay:
+        guard repeats, policy.decidesAtReturn else { return }
+        if policy.countsFromReturn {
             position.move(to: ExactInstant(now_ns))
             position.advance(by: interval)
-        case .mergeToGrid:
-            guard position.deadline_ns <= now_ns else { return }
+        } else if position.deadline_ns <= now_ns {
             let missed = position.pass(now_ns, by: interval)
             position.unreported = position.unreported.addingSaturating(missed).addingSaturating(1)
-        case .merge, .burst, .skip:
-            break
         }
     }
 

@@ -10,6 +10,8 @@ public struct TimeBase: Sendable {
     package let virtual: (any VirtualTime)?
     /// The clock that is read.
     package let clock: TimerClock
+    /// The same clock in C. Kept, since a table that converts it would be a page more in each fire.
+    private let kernelClock: hrt_clock
 
     /// The kernel's clocks, and real waiting.
     public static let kernel = TimeBase(virtual: nil)
@@ -21,6 +23,7 @@ public struct TimeBase: Sendable {
     package init(virtual: (any VirtualTime)?, clock: TimerClock = .monotonic) {
         self.virtual = virtual
         self.clock = clock
+        kernelClock = clock.c
     }
 
     package func on(_ clock: TimerClock) -> TimeBase {
@@ -38,7 +41,7 @@ public struct TimeBase: Sendable {
     @usableFromInline @inline(__always)
     func read_ns() -> Int64 {
         if let virtual { return virtual.now_ns.addingSaturating(virtual.offset_ns(of: clock)) }
-        return hrt_clock_now_ns(clock.c)
+        return hrt_clock_now_ns(kernelClock)
     }
 
     /// Spins on the calling thread from `begun_ns`, which the caller has just read, until `deadline_ns`.
@@ -52,7 +55,7 @@ public struct TimeBase: Sendable {
     ) -> (now_ns: Int64, spun_ns: Int64) {
         if virtual != nil { return (begun_ns, 0) }
         var spun_ns: Int64 = 0
-        let now_ns = hrt_spin_until(clock.c, deadline_ns, begun_ns, longest_ns, &spun_ns)
+        let now_ns = hrt_spin_until(kernelClock, deadline_ns, begun_ns, longest_ns, &spun_ns)
         return (now_ns, spun_ns)
     }
 
