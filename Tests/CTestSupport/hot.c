@@ -19,3 +19,5 @@ bool ctest_hot_has_queue(void) {
 }
 
 const void *ctest_touched(int kind) { return hrt_touched[kind].address; }
+
+size_t ctest_touched_bytes(int kind) { return hrt_touched[kind].bytes; }

@@ -1,5 +1,6 @@
 #if os(Linux)
 import CHRTimer
+
 /// What a core has done so far, and how late its calls were.
 package struct FiringAccount: Sendable {
     package var statistics = EngineStatistics()

@@ -94,6 +94,7 @@ bool ctest_hot_has_queue(void);
 
 // Returns the address that the calling thread's latest fire noted for an hrt_touched_kind.
 const void *_Nullable ctest_touched(int kind);
+size_t ctest_touched_bytes(int kind);
 
 // Has malloc give back the free memory that it keeps, with malloc_trim(3).
 void ctest_give_memory_back(void);
