@@ -3,7 +3,7 @@
 #include "../include/hrt_fork.h"
 
 #include <dlfcn.h>
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -16,45 +16,42 @@ __attribute__((weak)) void swift_release(void);
 
 // The code and the data of the vDSO that a reading of the clock touches; NULL until they are found,
 // and where there are none.
-static _Atomic(const char *) vdso_code, vdso_data;
+static const char *vdso_code, *vdso_data;
+static pthread_once_t vdso_once = PTHREAD_ONCE_INIT;
 
-static const char *find_vdso_code(void) {
+static void find_vdso_code(void) {
     void *library = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    if (library == NULL) return NULL;
-    const char *code = dlsym(library, "__vdso_clock_gettime");
+    if (library == NULL) return;
+    vdso_code = dlsym(library, "__vdso_clock_gettime");
     dlclose(library);
-    return code;
 }
 
-static const char *find_vdso_data(void) {
+static void find_vdso_data(void) {
     FILE *maps = fopen("/proc/self/maps", "re");
-    if (maps == NULL) return NULL;
+    if (maps == NULL) return;
     char line[512];
-    const char *found = NULL;
-    while (found == NULL && fgets(line, sizeof line, maps) != NULL) {
+    while (vdso_data == NULL && fgets(line, sizeof line, maps) != NULL) {
         unsigned long start;
         if (strstr(line, "[vvar]") != NULL && sscanf(line, "%lx", &start) == 1)
-            found = (const char *)start;
+            vdso_data = (const char *)start;
     }
     fclose(maps);
-    return found;
 }
 
-void hrt_find_vdso(void) {
-    // Threads that come here at the same time find the same addresses.
-    if (atomic_load_explicit(&vdso_code, memory_order_relaxed) != NULL) return;
-    atomic_store_explicit(&vdso_data, find_vdso_data(), memory_order_relaxed);
-    atomic_store_explicit(&vdso_code, find_vdso_code(), memory_order_relaxed);
+static void find_vdso(void) {
+    find_vdso_code();
+    find_vdso_data();
 }
 
+void hrt_find_vdso(void) { pthread_once(&vdso_once, find_vdso); }
+
+// Not before hrt_find_vdso, which each wait and loop calls when it is made.
 static void note_same_for_all(void) {
     enum { FUNCTION = 128, VDSO_CODE = 320, VDSO_DATA = 256 };
     hrt_note_touched(HRT_TOUCHED_FORKS, &hrt_fork_count, sizeof hrt_fork_count);
     hrt_note_touched(HRT_TOUCHED_CLOCK, (const void *)clock_gettime, FUNCTION);
-    hrt_note_touched(HRT_TOUCHED_VDSO_CODE,
-                     atomic_load_explicit(&vdso_code, memory_order_relaxed), VDSO_CODE);
-    hrt_note_touched(HRT_TOUCHED_VDSO_DATA,
-                     atomic_load_explicit(&vdso_data, memory_order_relaxed), VDSO_DATA);
+    hrt_note_touched(HRT_TOUCHED_VDSO_CODE, vdso_code, VDSO_CODE);
+    hrt_note_touched(HRT_TOUCHED_VDSO_DATA, vdso_data, VDSO_DATA);
     hrt_note_touched(HRT_TOUCHED_RETAIN, (const void *)swift_retain, FUNCTION);
     hrt_note_touched(HRT_TOUCHED_RELEASE, (const void *)swift_release, FUNCTION);
 }
