@@ -12,6 +12,10 @@ final class XServer: Sendable {
     /// Whether Xvfb is installed: `apt-get install xvfb`.
     static let isInstalled = Shell.run("command -v Xvfb >/dev/null") == 0
 
+    /// Returns a display that no other server takes once its own has ended: servers that choose for themselves take the lowest
+    /// free number. `number` tells the servers of a test run apart.
+    static func keptDisplay(_ number: Int) -> String { ":\(10_000 + Int(getpid()) % 200 * 200 + number)" }
+
     struct DidNotStart: Error {}
 
     /// Starts a server with `framesPerSecond` simulated refreshes a second; the server's default if nil.

@@ -75,7 +75,7 @@ struct XServerTests {
         arguments: [(60, 144), (144, 50)]
     )
     func anotherRate(_ before: Int, _ after: Int) throws {
-        let first = try XServer(framesPerSecond: before)
+        let first = try XServer(display: XServer.keptDisplay(before), framesPerSecond: before)
         let source = try first.connect()
         let second = Recorder<XServer>()
         let isKnown: @Sendable (Int) -> Bool = { rate in
@@ -109,7 +109,7 @@ struct XServerTests {
         .timeLimit(.minutes(15))
     )
     func killed() throws {
-        let server = try XServer(framesPerSecond: 144)
+        let server = try XServer(display: XServer.keptDisplay(0), framesPerSecond: 144)
         let source = try server.connect()
         let killed = Recorder<Int64>()
         let killedAt = Recorder<Int>()
@@ -186,7 +186,7 @@ struct XServerTests {
         .timeLimit(.minutes(15))
     )
     func unreachable() throws {
-        let server = try XServer()
+        let server = try XServer(display: XServer.keptDisplay(1), framesPerSecond: 60)
         server.stop()
         #expect { try VsyncSource.x11(display: server.display) } throws: {
             ($0 as? TimerError)?.errorNumber == ETIMEDOUT
