@@ -95,6 +95,9 @@ extension SourceCore: TimerOwner {
         return movable_ns == Self.closed ? armed_ns : max(armed_ns, movable_ns)
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot_source")
+    #endif
     package func laterDeadline(_ engine: inout FiringCore, than armed_ns: Int64) -> Int64? { moved(&engine) }
 
     // Apart, since the compiler takes a function out of its section to remove a parameter.
