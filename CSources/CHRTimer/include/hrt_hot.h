@@ -6,8 +6,6 @@
 // its line is needed (Benchmarks/cold-lines counts them). So the functions lie together, and a
 // thread that wakes prefetches all of them at once: then the misses overlap. `bench run --interval
 // 16.667ms --only hrtimer.source.normal --only kernel.bare-loop.slack-1`
-#include <stdbool.h>
-
 #include "hrt_nonblocking.h"
 #include "hrt_prefetch.h"
 

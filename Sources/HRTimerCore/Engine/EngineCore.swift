@@ -381,6 +381,7 @@ extension EngineCore {
     @inline(__always)
     private func noteTouched() {
         state.noteTouched()
+        // About the size of this object.
         hrt_note_touched(HRT_TOUCHED_ENGINE, Unmanaged.passUnretained(self).toOpaque(), 448)
         hrt_note_touched(HRT_TOUCHED_WAKE_LATENCY, Unmanaged.passUnretained(wakeLatency).toOpaque(), 64)
         wakeLatency.noteTouched(HRT_TOUCHED_WAKE_COUNTS)

@@ -43,8 +43,8 @@ public enum MissedTickPolicy: Sendable, Hashable, CaseIterable {
     case delay
 }
 
-// What others ask about a policy: only `DatePosition` names the policies themselves. Each answer is a bit of a mask in the
-// code, whereas a switch with five ways in a fire would read a table in another page.
+// What `Recurrence` and the faces ask about a policy: they do not tell the policies apart by name. Each answer is a bit of a
+// mask in the code, whereas a switch with five ways in a fire would read a table in another page.
 extension MissedTickPolicy {
     /// Whether the return of the handler takes part in deciding the next deadline.
     @inlinable package var decidesAtReturn: Bool {
