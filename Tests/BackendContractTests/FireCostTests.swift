@@ -39,7 +39,12 @@ import Testing
 
     @Test("A fire records on its thread which memory the next fire will touch")
     func touchedByEngine() async throws {
-        let seen = Touched(HRT_TOUCHED_ENGINE, HRT_TOUCHED_WAKE_LATENCY, HRT_TOUCHED_WAKE_COUNTS)
+        let seen = Touched(
+            HRT_TOUCHED_ENGINE,
+            HRT_TOUCHED_WAKE_LATENCY,
+            HRT_TOUCHED_WAKE_COUNTS,
+            HRT_TOUCHED_WAKE_SLOT
+        )
         let engine = try TimerEngine()
         engine.schedule(after: .milliseconds(1), every: .milliseconds(1)) { _ in seen.look() }
         await seen.isDone.opened()
@@ -124,8 +129,9 @@ import Testing
         init(_ more: hrt_touched_kind...) {
             let always = [
                 HRT_TOUCHED_STATE, HRT_TOUCHED_QUEUE, HRT_TOUCHED_WHEEL, HRT_TOUCHED_NODE, HRT_TOUCHED_RECORD,
-                HRT_TOUCHED_BATCH, HRT_TOUCHED_COMMIT, HRT_TOUCHED_LATENESS, HRT_TOUCHED_OWNER, HRT_TOUCHED_CODE,
-                HRT_TOUCHED_FIRE, HRT_TOUCHED_FORKS, HRT_TOUCHED_CLOCK, HRT_TOUCHED_RETAIN, HRT_TOUCHED_RELEASE,
+                HRT_TOUCHED_BATCH, HRT_TOUCHED_COMMIT, HRT_TOUCHED_LATENESS, HRT_TOUCHED_LATENESS_SLOT,
+                HRT_TOUCHED_NOWHERE, HRT_TOUCHED_OWNER, HRT_TOUCHED_CODE, HRT_TOUCHED_FIRE, HRT_TOUCHED_FORKS,
+                HRT_TOUCHED_CLOCK, HRT_TOUCHED_RETAIN, HRT_TOUCHED_RELEASE,
             ]
             wanted = (always + more).map(\.rawValue)
         }

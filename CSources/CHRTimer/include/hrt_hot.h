@@ -40,11 +40,13 @@ typedef enum {
     HRT_TOUCHED_STATE,
     HRT_TOUCHED_QUEUE,
     HRT_TOUCHED_WHEEL,
+    HRT_TOUCHED_NOWHERE,  // what arming compares the deadline of an unqueued timer with
     HRT_TOUCHED_NODE,
     HRT_TOUCHED_RECORD,
     HRT_TOUCHED_BATCH,
     HRT_TOUCHED_COMMIT,
     HRT_TOUCHED_LATENESS,
+    HRT_TOUCHED_LATENESS_SLOT,
     HRT_TOUCHED_OWNER,
     HRT_TOUCHED_OWNER_CALLS,
     HRT_TOUCHED_OWNER_CODE,
@@ -55,6 +57,7 @@ typedef enum {
     HRT_TOUCHED_ENGINE,
     HRT_TOUCHED_WAKE_LATENCY,
     HRT_TOUCHED_WAKE_COUNTS,
+    HRT_TOUCHED_WAKE_SLOT,
     HRT_TOUCHED_LOOP,
     HRT_TOUCHED_LOOP_CORE,
     HRT_TOUCHED_FORKS,
@@ -104,11 +107,7 @@ const hrt_touched_memory *_Nonnull hrt_touched_here(void);
 
 // Prefetches the code of one more section.
 #define HRT_PREFETCH_CODE(name) hrt_prefetch_code(__start_##name, __stop_##name)
-static inline void hrt_prefetch_pages(const char *_Nullable start, const char *_Nullable stop) {
-    for (const char *page = start; page < stop; page += 4096) hrt_prefetch_read(page, 1);
-}
 static inline void hrt_prefetch_code(const char *_Nullable start, const char *_Nullable stop) {
-    hrt_prefetch_pages(start, stop);
     hrt_prefetch_read(start, (size_t)(stop - start));
 }
 
@@ -117,20 +116,18 @@ static inline void hrt_prefetch_code(const char *_Nullable start, const char *_N
 // call would be a page more.
 #define HRT_PREFETCH_FIRE(name, touched) \
     hrt_prefetch_fire(__start_##name, __stop_##name, touched)
-static inline void hrt_prefetch_fire(const char *_Nullable start, const char *_Nullable stop,
-                                     const hrt_touched_memory *_Nonnull touched) {
+static inline __attribute__((always_inline)) void hrt_prefetch_fire(
+    const char *_Nullable start, const char *_Nullable stop,
+    const hrt_touched_memory *_Nonnull touched) {
     // The stack of a loop's pass and of an engine's turn, relative to the frame that wakes.
     enum { STACK_BELOW = 640, STACK_ABOVE = 896 };
-    // One line per page first, so that the pages' translations are looked up side by side.
-    for (int kind = 0; kind < HRT_TOUCHED_COUNT; kind++) hrt_prefetch(touched[kind].address, 1);
-    hrt_prefetch_pages(start, stop);
-    hrt_prefetch_pages(__start_hrt_hot, __stop_hrt_hot);
     hrt_prefetch((const char *)__builtin_frame_address(0) - STACK_BELOW,
                  STACK_BELOW + STACK_ABOVE);
-    // What is needed first comes first.
-    hrt_prefetch_read(start, (size_t)(stop - start));
+    // Data before code: the data lie in many pages, and the lookups of these overlap with what
+    // follows.
     for (int kind = 0; kind < HRT_TOUCHED_COUNT; kind++)
         hrt_prefetch(touched[kind].address, touched[kind].bytes);
+    hrt_prefetch_read(start, (size_t)(stop - start));
     hrt_prefetch_read(__start_hrt_hot, (size_t)(__stop_hrt_hot - __start_hrt_hot));
 }
 

@@ -11,21 +11,28 @@
 #define HRT_NOT_UNROLLED
 #endif
 
-// Prefetches that many bytes, which are about to be read or written, into the processor's caches. A
-// hint: any address is allowed, even NULL. So the sum is computed as an integer, because C
-// restricts pointer sums (C11, 6.5.6p8). Any thread.
+enum { HRT_LINE_BYTES = 64 };
+
+// Prefetches the lines of that many bytes, which are about to be read or written, into the
+// processor's caches. A hint: any address is allowed, even NULL. So the sum is computed as an
+// integer, because C restricts pointer sums (C11, 6.5.6p8). Any thread.
 static inline void hrt_prefetch(const void *_Nullable address, size_t bytes) {
-    enum { LINE_BYTES = 64 };
+    size_t length = (uintptr_t)address % HRT_LINE_BYTES + bytes;  // from the first line's begin
     HRT_NOT_UNROLLED
-    for (size_t i = 0; i < bytes; i += LINE_BYTES)
+    for (size_t i = 0; i < length; i += HRT_LINE_BYTES)
         __builtin_prefetch((const void *)((uintptr_t)address + i), 1);
+}
+
+// Prefetches a value that lies in one line.
+static inline void hrt_prefetch_line(const void *_Nullable address) {
+    __builtin_prefetch(address, 1);
 }
 
 // Prefetches code, or data that is only read; otherwise like hrt_prefetch.
 static inline void hrt_prefetch_read(const void *_Nullable address, size_t bytes) {
-    enum { LINE_BYTES = 64 };
+    size_t length = (uintptr_t)address % HRT_LINE_BYTES + bytes;
     HRT_NOT_UNROLLED
-    for (size_t i = 0; i < bytes; i += LINE_BYTES)
+    for (size_t i = 0; i < length; i += HRT_LINE_BYTES)
         __builtin_prefetch((const void *)((uintptr_t)address + i), 0);
 }
 

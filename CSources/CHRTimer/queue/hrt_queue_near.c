@@ -130,7 +130,7 @@ void hrt_near_fetch(const struct hrt_queue *queue, struct hrt_class *class) HRT_
     if (class->fetched > queue->slots) class->fetched = 0;
     class->fetched =
         class->fetched == 0 ? class->run_first : hrt_node_at(queue, class->fetched)->next;
-    hrt_prefetch(hrt_node_at(queue, class->fetched), sizeof(struct hrt_node));
+    hrt_prefetch_line(hrt_node_at(queue, class->fetched));
 }
 
 HRT_HOT

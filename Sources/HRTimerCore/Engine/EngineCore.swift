@@ -384,7 +384,7 @@ extension EngineCore {
         // About the size of this object.
         hrt_note_touched(HRT_TOUCHED_ENGINE, Unmanaged.passUnretained(self).toOpaque(), 448)
         hrt_note_touched(HRT_TOUCHED_WAKE_LATENCY, Unmanaged.passUnretained(wakeLatency).toOpaque(), 64)
-        wakeLatency.noteTouched(HRT_TOUCHED_WAKE_COUNTS)
+        wakeLatency.noteTouched(HRT_TOUCHED_WAKE_COUNTS, HRT_TOUCHED_WAKE_SLOT)
     }
 
     /// Warns in debug builds of a slow handler: it makes everybody's timers late.

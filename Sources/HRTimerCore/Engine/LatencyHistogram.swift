@@ -37,7 +37,9 @@ public final class LatencyHistogram: @unchecked Sendable {
 
     /// Notes this memory for the thread's next wake: see hrt_hot.h.
     @inline(__always)
-    func noteTouched(_ kind: hrt_touched_kind) { hrt_note_touched(kind, UnsafeRawPointer(handle), 64) }
+    func noteTouched(_ head: hrt_touched_kind, _ slot: hrt_touched_kind) {
+        hrt_histogram_note_touched(handle, head, slot)
+    }
 
     @inline(__always)
     package func record(_ lateness_ns: Int64) {

@@ -18,7 +18,7 @@ package struct FiringAccount: Sendable {
     }
 
     @inline(__always)
-    func noteTouched() { lateness?.noteTouched(HRT_TOUCHED_LATENESS) }
+    func noteTouched() { lateness?.noteTouched(HRT_TOUCHED_LATENESS, HRT_TOUCHED_LATENESS_SLOT) }
 
     /// Begins to count the deadlines of another wake-up.
     #if compiler(>=6.3)

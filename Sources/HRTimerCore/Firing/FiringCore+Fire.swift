@@ -88,9 +88,9 @@ extension FiringCore {
         // Reads only two words of the target: the addresses of an owner and its type, or of a handler's code and what it
         // captured. So it neither reads the owner nor counts a reference.
         let (target, captured) = words(of: slot)
-        hrt_prefetch(target, 320)
-        hrt_prefetch(captured, 64)
-        hrt_note_touched(HRT_TOUCHED_OWNER, target, 320)
+        hrt_prefetch(target, 256)
+        hrt_prefetch(captured, 32)
+        hrt_note_touched(HRT_TOUCHED_OWNER, target, 256)
     }
 
     /// Notes the code that asks an owner for its call. It lies in no section of `hrt_hot.h`, since the compiler writes it.
@@ -115,7 +115,7 @@ extension FiringCore {
         guard records[slot].hasFunctionFirst, records[slot].target != nil, let owner = words(of: slot).0 else { return }
         // Unsafe: the record keeps the owner alive. The owner's function follows the runtime's two words. Its second word is
         // read, and used only as an address to prefetch.
-        hrt_prefetch(owner.load(fromByteOffset: 24, as: UnsafeRawPointer?.self), 64)
+        hrt_prefetch(owner.load(fromByteOffset: 24, as: UnsafeRawPointer?.self), 32)
     }
 
     @inline(__always)
