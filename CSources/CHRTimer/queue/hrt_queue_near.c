@@ -49,7 +49,9 @@ static void heap_sink(struct hrt_queue *queue, struct hrt_class *class, uint32_t
     heap_put(queue, class, place, index);
 }
 
-static void heap_remove(struct hrt_queue *queue, struct hrt_class *class, uint32_t place) {
+// Not inlined: a fire rarely needs it, and dequeueing is part of each.
+__attribute__((noinline)) static void heap_remove(struct hrt_queue *queue, struct hrt_class *class,
+                                                  uint32_t place) {
     uint32_t last = class->heap.indices[--class->heap_count];
     if (place == class->heap_count) return;
     if (place > 0 && is_before(queue, last, class->heap.indices[(place - 1) / FAN])) {

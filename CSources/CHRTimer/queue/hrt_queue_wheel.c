@@ -145,19 +145,26 @@ void hrt_wheel_requeue(struct hrt_queue *queue, struct hrt_class *class,
     file_by_key(queue, class, index);
 }
 
-// Since they were listed, some nodes were disarmed, moved later again, or went to the near tier or
-// another per-class wheel; some are listed twice. The first pass prefetches each line that the
-// second pass writes.
-HRT_HOT
-void hrt_wheel_enqueue_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
+// Returns whether a listed node is still to be enqueued. Since they were listed, some nodes were
+// disarmed, moved later again, or went to the near tier or another per-class wheel; some are listed
+// twice.
+static inline bool is_to_queue(const struct hrt_class *class, const struct hrt_node *node) {
+    uint32_t queued_at = node->place - class->base;
+    if (queued_at > HRT_NOWHERE || !hrt_node_is_armed(node)) return false;
+    return node->key < class->earliest[queued_at];
+}
+
+// Enqueues the listed nodes from the given one on, in the wheel or the near tier. The first pass
+// prefetches each line that the second pass writes.
+HRT_HOT_WHEEL
+__attribute__((noinline)) static void enqueue_listed_from(struct hrt_queue *queue,
+                                                          struct hrt_class *class, uint32_t i) {
     uint32_t places[HRT_TO_QUEUE];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < class->to_queue_count; i++) {
+    for (; i < class->to_queue_count; i++) {
         uint32_t index = class->to_queue[i] + 1;
         const struct hrt_node *node = hrt_node_at(queue, index);
-        uint32_t queued_at = node->place - class->base;
-        if (queued_at > HRT_NOWHERE || !hrt_node_is_armed(node)) continue;
-        if (node->key >= class->earliest[queued_at]) continue;
+        if (!is_to_queue(class, node)) continue;
         if (is_near(queue, class, node->key)) {
             hrt_wheel_requeue(queue, class, index);
             continue;
@@ -180,6 +187,22 @@ void hrt_wheel_enqueue_listed(struct hrt_queue *queue, struct hrt_class *class) 
         if (hrt_node_is_queued(node)) unlink(queue, class, index, node);
         link_at(queue, class, index, node, places[i]);
     }
+}
+
+// With few timers all listed nodes go to the near tier; the code for the wheel is not fetched then.
+HRT_HOT
+void hrt_wheel_enqueue_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
+    for (uint32_t i = 0; i < class->to_queue_count; i++) {
+        uint32_t index = class->to_queue[i] + 1;
+        const struct hrt_node *node = hrt_node_at(queue, index);
+        if (!is_to_queue(class, node)) continue;
+        if (!is_near(queue, class, node->key)) {
+            enqueue_listed_from(queue, class, i);
+            return;
+        }
+        hrt_wheel_requeue(queue, class, index);
+    }
+    class->to_queue_count = 0;
 }
 
 // Returns the distance from bucket `from` to the first occupied one, wrapping around; -1 if none.

@@ -133,21 +133,7 @@ extension SourceCore: TimerOwner {
             if !state.isIdle { rearmForLater(&engine) }
             return false
         }
-        if let submit = state.submit {
-            // Another thread has closed the movable deadline meanwhile: the engine does not know that the call is due later.
-            let deadline_ns = record.pointee.position.deadline_ns
-            let lead_ns = state.alarm == nil ? state.extras?.pointee.lead?.lead_ns ?? 0 : 0
-            guard deadline_ns.subtractingSaturating(lead_ns) <= now_ns else {
-                rearmForLater(&engine)
-                return false
-            }
-            state.isInFlight = true
-            state.engineSubmits = true
-            state.extras?.pointee.lead?.submit(for: deadline_ns)
-            fill(&fire.callback, submit)
-            fire.isEarly = state.hasLead
-            return true
-        }
+        if state.submit != nil { return prepareSubmission(now_ns, record, &engine, &fire) }
         if fire.isBeforeDeadline {
             // The nominal deadline: a jitter that is set meanwhile counts for it too.
             engine.before.ticks = record.pointee.position
@@ -166,6 +152,32 @@ extension SourceCore: TimerOwner {
             fill(&fire.callback, watchedInline(event, deadline_ns: deadline_ns, state))
         }
         fire.missedTicks = Int(clamping: state.data - 1)
+        return true
+    }
+
+    /// Prepares the submission to a target queue, which makes the call.
+    #if compiler(>=6.3)
+    @section("hrt_hot_source")
+    #endif
+    @inline(never)
+    private func prepareSubmission(
+        _ now_ns: Int64,
+        _ record: UnsafeMutablePointer<TimerRecord>,
+        _ engine: inout FiringCore,
+        _ fire: inout Fire
+    ) -> Bool {
+        // Another thread has closed the movable deadline meanwhile: the engine does not know that the call is due later.
+        let deadline_ns = record.pointee.position.deadline_ns
+        let lead_ns = state.alarm == nil ? state.extras?.pointee.lead?.lead_ns ?? 0 : 0
+        guard deadline_ns.subtractingSaturating(lead_ns) <= now_ns else {
+            rearmForLater(&engine)
+            return false
+        }
+        state.isInFlight = true
+        state.engineSubmits = true
+        state.extras?.pointee.lead?.submit(for: deadline_ns)
+        fill(&fire.callback, state.submit)
+        fire.isEarly = state.hasLead
         return true
     }
 

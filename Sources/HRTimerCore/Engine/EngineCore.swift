@@ -404,21 +404,8 @@ extension EngineCore {
         var now_ns = fire.begun_ns
         var spun_ns: Int64 = 0
         if fire.isBeforeDeadline {
-            if !fire.isEarly {
-                fire.fetch()
-                let spin = time.spin(until: fire.place_ns, from: now_ns) {
-                    waiter.spin(until: fire.place_ns - lastSpin_ns, window)
-                }
-                guard let spin else { return nil }
-                (now_ns, spun_ns) = (spin.now_ns, spin.spun_ns)
-                if spin.isWoken { _ = commit.withdraw() }
-            }
-            guard commit.commit() else { return (false, spun_ns) }
-            hrt_probe_commit(fire.token.slot, fire.deadline_ns)
-            if !fire.isEarly, fire.place_ns > now_ns {
-                spinBudget.spend(fire.place_ns - now_ns)
-                spun_ns += fire.place_ns - now_ns
-            }
+            guard let isCommitted = commitAtDeadline(&fire, &now_ns, &spun_ns) else { return nil }
+            if !isCommitted { return (false, spun_ns) }
         }
         if isWatched.load(ordering: .relaxed) {
             deliverWatched(&fire, now_ns)
@@ -426,6 +413,31 @@ extension EngineCore {
             fire.deliver(now_ns, on: time)
         }
         return (true, spun_ns)
+    }
+
+    /// Spins up to the deadline, but for the last part, and commits the call. Returns false if the call is withdrawn; nil
+    /// if the clock must be moved to the deadline first.
+    #if compiler(>=6.3)
+    @section("hrt_hot_precise")
+    #endif
+    @inline(never)
+    private func commitAtDeadline(_ fire: inout Fire, _ now_ns: inout Int64, _ spun_ns: inout Int64) -> Bool? {
+        if !fire.isEarly {
+            fire.fetch()
+            let spin = time.spin(until: fire.place_ns, from: now_ns) {
+                waiter.spin(until: fire.place_ns - lastSpin_ns, window)
+            }
+            guard let spin else { return nil }
+            (now_ns, spun_ns) = (spin.now_ns, spin.spun_ns)
+            if spin.isWoken { _ = commit.withdraw() }
+        }
+        guard commit.commit() else { return false }
+        hrt_probe_commit(fire.token.slot, fire.deadline_ns)
+        if !fire.isEarly, fire.place_ns > now_ns {
+            spinBudget.spend(fire.place_ns - now_ns)
+            spun_ns += fire.place_ns - now_ns
+        }
+        return true
     }
 
     /// The part of a spin that is left to the call itself. 0 if the clock can be set back meanwhile, and if a watch is told
