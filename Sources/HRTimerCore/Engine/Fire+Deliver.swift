@@ -27,13 +27,14 @@ extension Fire {
     /// handler by now.
     @inline(__always)
     private mutating func call(_ owner: AnyObject, _ now_ns: Int64, _ time: TimeBase) {
-        if let function = moveOut(&function) {
+        if function != nil {
+            let call = movePresentOut(&function).call
             spinOut(now_ns, time)
-            function.call(owner)
-        } else {
-            guard let callback = moveOut(&callback) else { return }
+            call(owner)
+        } else if callback != nil {
+            let run = movePresentOut(&callback).run
             spinOut(now_ns, time)
-            callback.run()
+            run()
         }
     }
 
