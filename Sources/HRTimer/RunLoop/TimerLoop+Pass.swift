@@ -5,13 +5,32 @@ import Synchronization
 
 // One pass of a run.
 extension TimerLoop {
+    /// Makes passes until the run ends. A function of its own, since each pass returns to it.
+    #if compiler(>=6.3)
+    @section("hrt_hot_loop")
+    #endif
+    @inline(never)
+    func makePasses(limit_ns: Int64, returnsAfterSource: Bool) -> RunResult {
+        var first = Fire()
+        var second = Fire()
+        while true {
+            let outcome = pass(limit_ns: limit_ns, returnsAfterSource: returnsAfterSource, &first, &second)
+            if let outcome { return outcome }
+        }
+    }
+
     /// Makes one pass: blocks and triggers, then a wait, then timers, the main queue and descriptors, then blocks again.
     /// Returns nil if the run goes on. The two fires belong to the run and are empty before and after: while one is finished,
     /// the other is prepared.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
-    func pass(limit_ns: Int64, returnsAfterSource: Bool, _ fire: inout Fire, _ second: inout Fire) -> RunResult? {
+    private func pass(
+        limit_ns: Int64,
+        returnsAfterSource: Bool,
+        _ fire: inout Fire,
+        _ second: inout Fire
+    ) -> RunResult? {
         tell(.beforeTimers)
         tell(.beforeSources)
         performBlocks()

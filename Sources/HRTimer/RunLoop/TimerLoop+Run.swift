@@ -169,12 +169,7 @@ extension TimerLoop {
             waiter.enter()
             tell(.entry)
             defer { tell(.exit) }
-            var first = Fire()
-            var second = Fire()
-            while true {
-                let outcome = pass(limit_ns: limit_ns, returnsAfterSource: returnsAfterSource, &first, &second)
-                if let outcome { return outcome }
-            }
+            return makePasses(limit_ns: limit_ns, returnsAfterSource: returnsAfterSource)
         } ?? nil
     }
 
