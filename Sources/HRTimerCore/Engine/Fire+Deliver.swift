@@ -28,11 +28,11 @@ extension Fire {
     @inline(__always)
     private mutating func call(_ owner: AnyObject, _ now_ns: Int64, _ time: TimeBase) {
         if function != nil {
-            let call = movePresentOut(&function).call
+            let call = moveOut(&function).call
             spinOut(now_ns, time)
             call(owner)
         } else if callback != nil {
-            let run = movePresentOut(&callback).run
+            let run = moveOut(&callback).run
             spinOut(now_ns, time)
             run()
         }

@@ -10,22 +10,11 @@ package func fill<Value: ~Copyable>(_ place: inout Value?, _ value: consuming Va
     withUnsafeMutablePointer(to: &place) { $0.initialize(to: value.take()) }
 }
 
-/// Moves out what is in a place, and leaves nil there. `Optional.take()` copies a value that is copyable and releases the
-/// original, which counts its references twice.
+/// Moves out the value that is in a place, and leaves nil there. `Optional.take()` copies a value that is copyable and releases
+/// the original, which counts its references twice; and an optional is released by code elsewhere, which is a page more.
 @inlinable @inline(__always)
-package func moveOut<Value>(_ place: inout Value?) -> Value? {
-    withUnsafeMutablePointer(to: &place) {
-        let value = $0.move()
-        $0.initialize(to: nil)
-        return value
-    }
-}
-
-/// Moves out a value that is there. Releasing it needs no call of code elsewhere, as releasing an optional does: that would be
-/// one page more of a fire.
-@inlinable @inline(__always)
-package func movePresentOut<Value>(_ place: inout Value?) -> Value {
-    assert(place != nil)
+package func moveOut<Value>(_ place: inout Value?) -> Value {
+    assert(place != nil, "there is nothing to move out")
     return withUnsafeMutablePointer(to: &place) {
         // Unsafe: an optional that is not nil begins with its value (Swift's ABI, "Enum Layout").
         let value = UnsafeMutableRawPointer($0).assumingMemoryBound(to: Value.self).move()
