@@ -106,10 +106,8 @@ static inline void hrt_note_source_code(void) HRT_NONBLOCKING {
 const hrt_touched_memory *_Nonnull hrt_touched_here(void);
 
 // Prefetches the code of one more section.
-#define HRT_PREFETCH_CODE(name) hrt_prefetch_code(__start_##name, __stop_##name)
-static inline void hrt_prefetch_code(const char *_Nullable start, const char *_Nullable stop) {
-    hrt_prefetch_read(start, (size_t)(stop - start));
-}
+#define HRT_PREFETCH_CODE(name) \
+    hrt_prefetch_read(__start_##name, (size_t)(__stop_##name - __start_##name))
 
 // Prefetches what a fire on this thread will touch: the noted memory, the stack, the code of all
 // fires and that of one of the other sections. For a thread that has just woken: inline, since a
@@ -123,8 +121,7 @@ static inline __attribute__((always_inline)) void hrt_prefetch_fire(
     enum { STACK_BELOW = 640, STACK_ABOVE = 896 };
     hrt_prefetch((const char *)__builtin_frame_address(0) - STACK_BELOW,
                  STACK_BELOW + STACK_ABOVE);
-    // Data before code: the data lie in many pages, and the lookups of these overlap with what
-    // follows.
+    // Data before code: the other order was slower in loops, and no faster elsewhere.
     for (int kind = 0; kind < HRT_TOUCHED_COUNT; kind++)
         hrt_prefetch(touched[kind].address, touched[kind].bytes);
     hrt_prefetch_read(start, (size_t)(stop - start));
