@@ -108,6 +108,15 @@ final class BlockRecorder: @unchecked Sendable {
         took(cbench_block_fire_for(block, woke_ns, max(1, deadlines)))
     }
 
+    /// Records a fire of a timer that can be asked how many further deadlines it has merged into this call; see `fire(_:)`. It
+    /// is asked only if it can have merged one, since that takes its lock. How many have passed by `woke_ns` is no answer: one may
+    /// have passed since the timer read the clock, and then it gets a call of its own.
+    @discardableResult
+    func fire(_ woke_ns: Int64, merging mergedDeadlines: @autoclosure () -> Int) -> Bool {
+        let isLate = woke_ns - nextDeadline_ns >= interval_ns
+        return fire(woke_ns, for: isLate ? Int64(mergedDeadlines() + 1) : 1)
+    }
+
     /// Records a fire of a timer that has its own grid and reports the deadline of the call; see `fire(_:)`.
     @discardableResult
     func fire(_ woke_ns: Int64, at deadline_ns: Int64) -> Bool {

@@ -157,7 +157,7 @@ extension Subject {
         let interval = Duration.nanoseconds(recorder.interval_ns)
         let timer = LoopTimer(fireAt: first, interval: interval, repeats: true) { timer in
             let woke_ns = cbench_now_ns()
-            if !recorder.fire(woke_ns) { timer.invalidate() }
+            if !recorder.fire(woke_ns, merging: timer.missedTicks) { timer.invalidate() }
         }
         loop.add(timer, forMode: .default)
         loop.run()
