@@ -108,9 +108,11 @@ final class BlockRecorder: @unchecked Sendable {
         took(cbench_block_fire_for(block, woke_ns, max(1, deadlines)))
     }
 
-    /// Records a fire of a timer that can be asked how many further deadlines it has merged into this call; see `fire(_:)`. It
-    /// is asked only if it can have merged one, since that takes its lock. How many have passed by `woke_ns` is no answer: one may
-    /// have passed since the timer read the clock, and then it gets a call of its own.
+    /// Records a fire of a timer that can be asked how many further deadlines it has merged into this call; see `fire(_:)`.
+    ///
+    /// Counting the deadlines up to `woke_ns` would be wrong: one that passed after the timer had read the clock still gets a
+    /// call of its own, which would then seem early. The timer is asked only if the fire is late by an interval or more, because
+    /// asking takes the timer's lock.
     @discardableResult
     func fire(_ woke_ns: Int64, merging mergedDeadlines: @autoclosure () -> Int) -> Bool {
         let isLate = woke_ns - nextDeadline_ns >= interval_ns
