@@ -2,13 +2,13 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cbench_kernel.h"
+#include "cbench_thread.h"
 
 // Missed deadlines are fired late, one after the other: this loop has no code to skip them.
 int cbench_bare_loop(cbench_block *block) {
@@ -26,7 +26,7 @@ int cbench_bare_loop(cbench_block *block) {
             block->fires[block->count++] = (cbench_fire){
                 .deadline_ns = block->next_deadline_ns,
                 .woke_ns = woke_ns,
-                .processor = sched_getcpu(),
+                .processor = cbench_processor(),
             };
             if (block->count == 1) block->at_first = cbench_usage_with(block->counters);
             if (cbench_stop_requested()) break;

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
@@ -53,8 +52,13 @@ cbench_usage cbench_usage_with(cbench_counters counters) {
 
 cbench_usage cbench_usage_now(void) { return cbench_usage_with(cbench_no_counters()); }
 
+// Only under Thread Sanitizer: the fires are in order without it, and it is a line more to touch.
 void cbench_block_order(cbench_block *block) {
+#if __has_feature(thread_sanitizer)
     __atomic_fetch_add(&block->turns, 1, __ATOMIC_ACQ_REL);
+#else
+    (void)block;
+#endif
 }
 
 void cbench_block_begin(cbench_block *block, int64_t first_deadline_ns, int64_t interval_ns) {
@@ -112,12 +116,16 @@ static bool take(cbench_block *block, int64_t woke_ns, int64_t deadlines) {
         return true;
     }
     block->fires[block->count] = (cbench_fire){
-        .deadline_ns = deadline_ns, .woke_ns = woke_ns, .processor = sched_getcpu()};
+        .deadline_ns = deadline_ns, .woke_ns = woke_ns, .processor = cbench_processor()};
     block->count += 1;
     cbench_why_note(deadline_ns, woke_ns);
     bool is_rare = block->count == 1 || block->count == block->capacity || block->end_ns != 0 ||
                    block->spike_bound_ns != 0 || cbench_stop_requested();
     return __builtin_expect(is_rare, 0) ? take_rare(block, woke_ns, deadline_ns) : true;
+}
+
+bool cbench_block_fire_now(cbench_block *block, int64_t deadlines) {
+    return cbench_block_fire_for(block, cbench_now_ns(), deadlines);
 }
 
 bool cbench_block_fire_for(cbench_block *block, int64_t woke_ns, int64_t deadlines) {

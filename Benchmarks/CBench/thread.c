@@ -86,3 +86,18 @@ void cbench_sleep_until(int64_t deadline_ns) {
     struct timespec deadline = hrt_timespec_from_ns(deadline_ns);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL) == EINTR) continue;
 }
+
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#pragma weak __rseq_offset
+#pragma weak __rseq_size
+
+__attribute__((constructor)) static void find_processor(void) {
+    if (&__rseq_size == NULL || __rseq_size == 0) return;  // GLIBC_TUNABLES may turn it off
+    cbench_processor_offset = __rseq_offset + (ptrdiff_t)offsetof(struct rseq, cpu_id);
+}
+#endif
+
+ptrdiff_t cbench_processor_offset;
+
+int cbench_ask_processor(void) { return sched_getcpu(); }

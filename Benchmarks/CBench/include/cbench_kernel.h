@@ -45,14 +45,14 @@ void cbench_counters_close(cbench_counters counters);
 typedef struct {
     int64_t deadline_ns;
     int64_t woke_ns;
-    int64_t processor;  // on which the fire came, sched_getcpu(3); read after the stamp
+    int64_t processor;  // on which the fire came; read after the stamp
 } cbench_fire;
 
+// The first eight fields are all that most fires touch: one cache line, as the block is aligned.
 typedef struct {
     cbench_fire *_Nonnull fires;  // owned by the caller, with room for `capacity`
     size_t capacity;
     size_t count;
-    int64_t first_deadline_ns;
     int64_t interval_ns;
     int64_t next_deadline_ns;
     size_t settling;  // fires still to leave out, while the timer is learning
@@ -62,6 +62,7 @@ typedef struct {
     int64_t spike_bound_ns;  // 0 for none
     int spike_fd;
     size_t spikes;
+    int64_t first_deadline_ns;
     cbench_counters counters;
     // Each fire continues from the previous one, on whatever thread that was. The code that calls
     // the handlers orders them; this counter makes the order visible to Thread Sanitizer.
@@ -103,6 +104,10 @@ bool cbench_block_fire(cbench_block *_Nonnull block, int64_t woke_ns);
 // Like cbench_block_fire, for a timer that reports how many deadlines this fire stands for, at
 // least 1.
 bool cbench_block_fire_for(cbench_block *_Nonnull block, int64_t woke_ns, int64_t deadlines);
+
+// Like cbench_block_fire_for, at the clock's present reading. A handler that is one call is few
+// lines of code, as a bare loop is.
+bool cbench_block_fire_now(cbench_block *_Nonnull block, int64_t deadlines);
 
 // Makes earlier writes visible to the block's fires, and the fires' writes visible to a later
 // caller.

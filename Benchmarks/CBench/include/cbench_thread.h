@@ -1,7 +1,10 @@
 #ifndef CBENCH_THREAD_H
 #define CBENCH_THREAD_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "hrt_thread.h"
 
 // Functions for the calling thread, if they do not say otherwise.
 
@@ -24,5 +27,20 @@ int64_t cbench_thread_cpu_ns(void);
 
 // Blocks the thread until CLOCK_MONOTONIC reads deadline_ns or later. clock_nanosleep(2)
 void cbench_sleep_until(int64_t deadline_ns);
+
+// Where the kernel writes each thread's processor, relative to the thread pointer; 0 if it does
+// not. Set when this library is loaded. rseq(2)
+extern ptrdiff_t cbench_processor_offset;
+
+// sched_getcpu(3).
+int cbench_ask_processor(void);
+
+// Returns the processor on which the calling thread runs, by a load: the pages of code and tables
+// that a call needs would be a part of each fire.
+static inline int cbench_processor(void) {
+    if (__builtin_expect(cbench_processor_offset == 0, 0)) return cbench_ask_processor();
+    const char *thread = (const char *)hrt_thread_pointer();
+    return *(const volatile int32_t *)(thread + cbench_processor_offset);
+}
 
 #endif

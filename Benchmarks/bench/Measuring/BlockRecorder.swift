@@ -49,16 +49,17 @@ final class BlockRecorder: @unchecked Sendable {
         self.phase_ns = phase_ns
         self.settling = settling
         self.patience_ns = patience_ns
+        // Before the fires, so that it lies beside this object, in the same page.
+        block = UnsafeMutableRawPointer.allocate(byteCount: MemoryLayout<cbench_block>.size, alignment: 64)
+            .bindMemory(to: cbench_block.self, capacity: 1)
         room = .allocate(capacity: fires)
         // Initialized, not only allocated: a page fault at the first touch would add lateness that is our own.
         room.initialize(repeating: cbench_fire(), count: fires)
-        block = .allocate(capacity: 1)
         block.initialize(
             to: cbench_block(
                 fires: room,
                 capacity: fires,
                 count: 0,
-                first_deadline_ns: 0,
                 interval_ns: interval_ns,
                 next_deadline_ns: 0,
                 settling: settling,
@@ -66,6 +67,7 @@ final class BlockRecorder: @unchecked Sendable {
                 spike_bound_ns: spike?.bound_ns ?? 0,
                 spike_fd: spike?.descriptor ?? -1,
                 spikes: 0,
+                first_deadline_ns: 0,
                 counters: cbench_no_counters(),
                 turns: 0,
                 at_first: cbench_usage(),
@@ -106,6 +108,12 @@ final class BlockRecorder: @unchecked Sendable {
     @discardableResult
     func fire(_ woke_ns: Int64, for deadlines: Int64) -> Bool {
         took(cbench_block_fire_for(block, woke_ns, max(1, deadlines)))
+    }
+
+    /// Reads the clock, and records a fire of a timer that reports how many deadlines the call stands for; see `fire(_:)`.
+    @discardableResult
+    func fire(for deadlines: Int64) -> Bool {
+        took(cbench_block_fire_now(block, deadlines))
     }
 
     /// Records a fire of a timer that can be asked how many further deadlines it has merged into this call; see `fire(_:)`.

@@ -74,11 +74,9 @@ extension Subject {
         try withEngine(recorder, .normal) { engine in
             let token = engine.schedule(
                 at: MonotonicInstant(nanoseconds: recorder.begin()),
-                every: .nanoseconds(recorder.interval_ns)
-            ) { fire in
-                let woke_ns = cbench_now_ns()
-                recorder.fire(woke_ns, for: Int64(fire.missedTicks + 1))
-            }
+                every: .nanoseconds(recorder.interval_ns),
+                handler: recorder.handlerOfEngine()
+            )
             defer { engine.cancelAndWait(token) }
             try recorder.waitUntilFull()
         }
@@ -92,11 +90,7 @@ extension Subject {
     ) throws {
         try withEngine(recorder, precision, budget: budget) { engine in
             let source = TimerSource(flags: [], engine: engine, queue: queue)
-            // As in Dispatch's subject, the handler retains the source; the cancellation below releases the handler.
-            source.setEventHandler {
-                let woke_ns = cbench_now_ns()
-                recorder.fire(woke_ns, for: Int64(source.data))
-            }
+            source.setEventHandler(recorder.handler(of: source))
             source.schedule(
                 deadline: MonotonicInstant(nanoseconds: recorder.begin()),
                 repeating: .nanoseconds(recorder.interval_ns)
@@ -155,10 +149,7 @@ extension Subject {
         if let budget = recorder.spinBudget { loop.spinBudget = budget }
         let first = MonotonicInstant(nanoseconds: recorder.begin())
         let interval = Duration.nanoseconds(recorder.interval_ns)
-        let timer = LoopTimer(fireAt: first, interval: interval, repeats: true) { timer in
-            let woke_ns = cbench_now_ns()
-            if !recorder.fire(woke_ns, merging: timer.missedTicks) { timer.invalidate() }
-        }
+        let timer = LoopTimer(fireAt: first, interval: interval, repeats: true, block: recorder.handlerOfLoopTimer())
         loop.add(timer, forMode: .default)
         loop.run()
         recorder.timersLeftBehind += loop.liveTimers
