@@ -9,7 +9,7 @@ SOURCES = Package.swift Sources Tests Benchmarks Snippets Examples
 UBSAN = -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
 
 MODEL = Tests/Fuzz/queue_model.c Tests/Fuzz/queue_sorted.c Tests/CTestSupport/queue_check.c
-QUEUE = CSources/CHRTimer/queue/*.c CSources/CHRTimer/thread/hrt_hot.c CSources/CHRTimer/thread/hrt_fork.c $(MODEL) -ICSources/CHRTimer/include -ITests/CTestSupport/include \
+QUEUE = CSources/CHRTimer/queue/*.c CSources/CHRTimer/cache/hrt_hot.c CSources/CHRTimer/clock/hrt_clock.c CSources/CHRTimer/thread/hrt_fork.c $(MODEL) -ICSources/CHRTimer/include -ITests/CTestSupport/include \
     -std=gnu17 -D_GNU_SOURCE
 
 # The DRM source on a real kernel, emulated: see Tests/Vkms/run, which says what it needs. By hand.
@@ -220,7 +220,7 @@ sanitize-realtime:
 	    { echo "this clang has no RealtimeSanitizer: put clang 20 or newer first in PATH"; exit 1; }
 	mkdir -p .build && clang -O1 -g -fsanitize=realtime -Werror=function-effects -ICSources/CHRTimer/include \
 	    -std=gnu17 -D_GNU_SOURCE CSources/CHRTimer/queue/*.c CSources/CHRTimer/clock/hrt_spin_window.c \
-	    CSources/CHRTimer/clock/hrt_spin_budget.c CSources/CHRTimer/thread/hrt_hot.c CSources/CHRTimer/thread/hrt_fork.c \
+	    CSources/CHRTimer/clock/hrt_spin_budget.c CSources/CHRTimer/cache/hrt_hot.c CSources/CHRTimer/clock/hrt_clock.c CSources/CHRTimer/thread/hrt_fork.c \
 	    CSources/CHRTimer/histogram/hrt_histogram.c Tests/RealTime/fire_path.c -o .build/fire_path
 	.build/fire_path
 

@@ -29,11 +29,12 @@ import Testing
     @Test("The functions that each fire runs lie together, in C and in Swift, where they can be prefetched at once")
     func hotSection() {
         #expect(ctest_hot_has_queue())
+        #expect(ctest_hot_begins_with_a_page())
         // Swift's functions are most of the section.
-        #expect(ctest_hot_engine_bytes() > 15_000 && ctest_hot_loop_bytes() > 15_000)
+        #expect(ctest_hot_engine_bytes() > 12_000 && ctest_hot_loop_bytes() > 12_000)
         #if !DEBUG
         // A thread prefetches no more: each line that it does not need takes the place of one that it does.
-        #expect(ctest_hot_engine_bytes() < 24_000 && ctest_hot_loop_bytes() < 28_000)
+        #expect(ctest_hot_engine_bytes() < 20_000 && ctest_hot_loop_bytes() < 26_000)
         #endif
     }
 
@@ -84,11 +85,12 @@ import Testing
         }
         hrt_find_vdso()
         let touched = hrt_touched_here()
-        let code = UInt(bitPattern: touched[Int(HRT_TOUCHED_VDSO_CODE.rawValue)].address)
-        let data = UInt(bitPattern: touched[Int(HRT_TOUCHED_VDSO_DATA.rawValue)].address)
+        let code = UInt(bitPattern: touched[Int(HRT_TOUCHED_CLOCK_CODE.rawValue)].address)
+        let data = UInt(bitPattern: touched[Int(HRT_TOUCHED_CLOCK_DATA.rawValue)].address)
         // Some hosts, and valgrind, hide the vDSO from programs.
-        guard let vdso = try range("vdso") else { return #expect(code == 0) }
-        #expect(vdso.contains(code))
+        guard let vdso = try range("vdso") else { return #expect(code != 0 && data == 0) }
+        // A sanitizer replaces clock_gettime(3), which is then called as it is.
+        #expect(vdso.contains(code) == !isSanitized)
         #expect(try range("vvar")?.contains(data) == true)
     }
 
@@ -109,6 +111,10 @@ import Testing
         let seen = Touched(
             HRT_TOUCHED_LOOP,
             HRT_TOUCHED_LOOP_CORE,
+            HRT_TOUCHED_RETAIN,
+            HRT_TOUCHED_RELEASE,
+            HRT_TOUCHED_RETAIN_HOOK,
+            HRT_TOUCHED_RELEASE_HOOK,
             HRT_TOUCHED_OWNER_CALLS,
             HRT_TOUCHED_OWNER_CODE
         )
@@ -131,8 +137,8 @@ import Testing
             let always = [
                 HRT_TOUCHED_STATE, HRT_TOUCHED_QUEUE, HRT_TOUCHED_WHEEL, HRT_TOUCHED_NODE, HRT_TOUCHED_RECORD,
                 HRT_TOUCHED_BATCH, HRT_TOUCHED_COMMIT, HRT_TOUCHED_LATENESS, HRT_TOUCHED_LATENESS_SLOT,
-                HRT_TOUCHED_NOWHERE, HRT_TOUCHED_OWNER, HRT_TOUCHED_CODE, HRT_TOUCHED_FIRE, HRT_TOUCHED_FORKS,
-                HRT_TOUCHED_CLOCK, HRT_TOUCHED_RETAIN, HRT_TOUCHED_RELEASE,
+                HRT_TOUCHED_OWNER, HRT_TOUCHED_CODE, HRT_TOUCHED_FIRE, HRT_TOUCHED_HOT_DATA,
+                HRT_TOUCHED_CLOCK_CODE,
             ]
             wanted = (always + more).map(\.rawValue)
         }

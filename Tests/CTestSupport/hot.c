@@ -13,6 +13,15 @@ size_t ctest_hot_loop_bytes(void) {
     return common_bytes() + (size_t)(__stop_hrt_hot_loop - __start_hrt_hot_loop);
 }
 
+bool ctest_hot_begins_with_a_page(void) {
+    const char *begins[] = {__start_hrt_hot, __start_hrt_hot_engine, __start_hrt_hot_loop,
+                            __start_hrt_hot_source};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        if ((uintptr_t)begins[i] % 4096 != 0) return false;
+    }
+    return true;
+}
+
 bool ctest_hot_has_queue(void) {
     const char *code = (const char *)hrt_queue_take_due;
     return code >= __start_hrt_hot && code < __stop_hrt_hot;

@@ -142,7 +142,7 @@ static void check_class(const struct hrt_queue *queue, const struct hrt_class *c
     }
     require(class->cascading == 0 || class->look_tick == class->tick,
             "time does not pass a bucket that cascades", 0);
-    require(class->earliest[HRT_NOWHERE] == HRT_KEY_NEVER, "nowhere is later than any key", 0);
+    require(class->never == HRT_KEY_NEVER, "nowhere is later than any key", 0);
     check_near(queue, class, census);
     if (class->windows != NULL) check_ends(class->windows);
 }

@@ -21,17 +21,22 @@
 #define HRT_HOT_PRECISE __attribute__((section("hrt_hot_precise")))
 #define HRT_HOT_WHEEL __attribute__((section("hrt_hot_wheel")))
 
+// Marks words that every fire reads and hardly anything writes: they share a line.
+#define HRT_HOT_DATA __attribute__((section("hrt_hot_data")))
+
 // The linker defines these symbols for a section whose name is an identifier (ld(1),
-// "__start_SECNAME"). They are weak because a program may lack a section.
-#define HRT_CODE_SECTION(name)                                                      \
-    extern const char __start_##name[] __attribute__((visibility("hidden"), weak)); \
-    extern const char __stop_##name[] __attribute__((visibility("hidden"), weak));
-HRT_CODE_SECTION(hrt_hot)
-HRT_CODE_SECTION(hrt_hot_engine)
-HRT_CODE_SECTION(hrt_hot_loop)
-HRT_CODE_SECTION(hrt_hot_precise)
-HRT_CODE_SECTION(hrt_hot_source)
-HRT_CODE_SECTION(hrt_hot_wheel)
+// "__start_SECNAME"). Not weak: the address of a weak symbol is read from a table, which is one
+// more page. The C core has something in each section, so that no program lacks one.
+#define HRT_SECTION(name)                                                \
+    extern const char __start_##name[] __attribute__((visibility("hidden"))); \
+    extern const char __stop_##name[] __attribute__((visibility("hidden")));
+HRT_SECTION(hrt_hot)
+HRT_SECTION(hrt_hot_engine)
+HRT_SECTION(hrt_hot_loop)
+HRT_SECTION(hrt_hot_precise)
+HRT_SECTION(hrt_hot_source)
+HRT_SECTION(hrt_hot_wheel)
+HRT_SECTION(hrt_hot_data)
 
 // The memory that the thread's latest fire touched: with few timers the next fire touches it too.
 // The addresses are only prefetched and never read: the memory may be gone by then.
@@ -40,7 +45,6 @@ typedef enum {
     HRT_TOUCHED_STATE,
     HRT_TOUCHED_QUEUE,
     HRT_TOUCHED_WHEEL,
-    HRT_TOUCHED_NOWHERE,  // what arming compares the deadline of an unqueued timer with
     HRT_TOUCHED_NODE,
     HRT_TOUCHED_RECORD,
     HRT_TOUCHED_BATCH,
@@ -60,14 +64,16 @@ typedef enum {
     HRT_TOUCHED_WAKE_SLOT,
     HRT_TOUCHED_LOOP,
     HRT_TOUCHED_LOOP_CORE,
-    HRT_TOUCHED_FORKS,
     // Code and data of other libraries: the same for all fires. The clock is the first thing that a
     // woken thread reads.
-    HRT_TOUCHED_CLOCK,       // clock_gettime(3) of the C library
-    HRT_TOUCHED_VDSO_CODE,   // what it calls: vdso(7)
-    HRT_TOUCHED_VDSO_DATA,   // what that reads
-    HRT_TOUCHED_RETAIN,      // of the Swift runtime
+    HRT_TOUCHED_HOT_DATA,    // where the function that reads it is found, and other such words
+    HRT_TOUCHED_CLOCK_CODE,  // that function, most often the vDSO's
+    HRT_TOUCHED_CLOCK_DATA,  // what the vDSO reads
+    // Of the Swift runtime. Only a loop's fire counts references.
+    HRT_TOUCHED_RETAIN,
     HRT_TOUCHED_RELEASE,
+    HRT_TOUCHED_RETAIN_HOOK,
+    HRT_TOUCHED_RELEASE_HOOK,
     HRT_TOUCHED_COUNT,
 } hrt_touched_kind;
 
@@ -104,6 +110,8 @@ static inline void hrt_note_source_code(void) HRT_NONBLOCKING {
 // Returns where the calling thread notes what it touches. To be called before a wait: what comes
 // after it then reads no table to find the thread's memory, which is a page more.
 const hrt_touched_memory *_Nonnull hrt_touched_here(void);
+// The same for a thread that runs a loop.
+const hrt_touched_memory *_Nonnull hrt_touched_by_loop(void);
 
 // Prefetches the code of one more section.
 #define HRT_PREFETCH_CODE(name) \
@@ -128,7 +136,8 @@ static inline __attribute__((always_inline)) void hrt_prefetch_fire(
     hrt_prefetch_read(__start_hrt_hot, (size_t)(__stop_hrt_hot - __start_hrt_hot));
 }
 
-// Finds the vDSO, once in a process, for hrt_touched_here. Reads /proc/self/maps. Any thread.
+// Finds the vDSO's data, once in a process, for hrt_touched_here. Reads /proc/self/maps. Any
+// thread.
 void hrt_find_vdso(void);
 
 #endif

@@ -131,7 +131,7 @@ int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING {
     return hrt_key_ns(bound);
 }
 
-HRT_HOT
+HRT_HOT_PRECISE
 bool hrt_queue_has_before(hrt_queue *queue, int64_t instant_ns) HRT_NONBLOCKING {
     uint64_t key = hrt_key(instant_ns);
     uint64_t bound = queue->class.bound;
@@ -190,7 +190,6 @@ void hrt_queue_note_touched(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKI
     size_t code = uses_wheel ? (size_t)(__stop_hrt_hot_wheel - __start_hrt_hot_wheel) : 0;
     hrt_note_touched(HRT_TOUCHED_QUEUE, queue, offsetof(struct hrt_queue, class));
     hrt_note_touched(HRT_TOUCHED_WHEEL, class, offsetof(struct hrt_class, levels) + levels);
-    hrt_note_touched(HRT_TOUCHED_NOWHERE, &class->earliest[HRT_NOWHERE], sizeof(uint64_t));
     hrt_note_touched(HRT_TOUCHED_WHEEL_CODE, __start_hrt_hot_wheel, code);
     hrt_note_touched(HRT_TOUCHED_NODE, hrt_node_of(queue, slot), sizeof(struct hrt_node));
 }

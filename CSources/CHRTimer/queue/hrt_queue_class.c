@@ -16,7 +16,7 @@ void hrt_class_init(struct hrt_class *class, enum hrt_class_number number, uint6
     class->bound = HRT_KEY_NEVER;
     class->base = (uint32_t)number << HRT_PLACE_CLASS_SHIFT;
     class->crowd = HRT_NOWHERE;
-    class->earliest[HRT_NOWHERE] = HRT_KEY_NEVER;
+    class->never = HRT_KEY_NEVER;
 }
 
 // Returns the per-class wheel, and makes it if there is none yet. NULL if there is no memory for

@@ -39,7 +39,7 @@ static HRT_ON_PATH bool hrt_class_armed(struct hrt_class *class, uint32_t slot, 
                                        uint64_t key) {
     if (HRT_UNLIKELY(key < class->bound)) class->bound = key;
     class->to_queue[class->to_queue_count] = slot;
-    class->to_queue_count += key < class->earliest[bucket];
+    class->to_queue_count += key < hrt_class_earliest(class, bucket);
     return class->to_queue_count == HRT_TO_QUEUE;
 }
 

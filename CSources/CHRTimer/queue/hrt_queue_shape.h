@@ -81,6 +81,7 @@ struct hrt_class {
     uint64_t look_tick;  // no occupied bucket beyond the present begins before this tick; it is the
                          // present while a bucket cascades
     uint64_t bound;      // no armed key is less; HRT_KEY_NEVER if none is armed
+    uint64_t never;      // HRT_KEY_NEVER, see hrt_class_earliest
     uint8_t certainty;   // of the bound, and of the earliest end of a window: an hrt_certainty
     uint8_t cascading;   // bit per level whose bucket at `tick` is not yet empty: the run is
                          // incomplete until this is 0
@@ -100,10 +101,10 @@ struct hrt_class {
     struct hrt_level levels[HRT_LEVELS];
     // By place: a lower bound of the keys in the bucket, not before the bucket begins. Kept apart
     // from the chains, so that the bounds of a minute's buckets fill a few cache lines: arming
-    // mostly reads only these. At HRT_NOWHERE, the last place, it is HRT_KEY_NEVER.
-    uint64_t earliest[HRT_WHEEL_PLACES + 1];
-    uint32_t owners[HRT_WHEEL_PLACES +
-                    1];  // the node that `earliest` came from; it may have gone or moved since
+    // mostly reads only these.
+    uint64_t earliest[HRT_WHEEL_PLACES];
+    uint32_t owners[HRT_WHEEL_PLACES];  // the node that `earliest` came from; it may have gone or
+                                        // moved since
     struct hrt_bucket buckets[HRT_WHEEL_PLACES] __attribute__((aligned(64)));
 };
 
@@ -135,6 +136,14 @@ struct hrt_queue {
                              // share a page with the ones above
     struct hrt_block blocks[HRT_BLOCKS];
 };
+
+// Returns a lower bound of the keys at a place of the wheel. At HRT_NOWHERE it is HRT_KEY_NEVER,
+// without a look into the table, which is pages away. There is no branch, which would be hard to
+// predict: only the address differs.
+static HRT_ON_PATH uint64_t hrt_class_earliest(const struct hrt_class *class, uint32_t place) {
+    const uint64_t *earliest = place == HRT_NOWHERE ? &class->never : class->earliest + place;
+    return *earliest;
+}
 
 // Node 0 does not exist, so that 0 can end a list: the node of a slot has the index slot + 1.
 static inline struct hrt_node *hrt_node_at(const struct hrt_queue *queue, uint32_t index) {

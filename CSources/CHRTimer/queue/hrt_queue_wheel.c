@@ -138,7 +138,7 @@ void hrt_wheel_dequeue(struct hrt_queue *queue, struct hrt_class *class,
     }
 }
 
-HRT_HOT
+HRT_HOT_WHEEL
 void hrt_wheel_requeue(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING {
     hrt_wheel_dequeue(queue, class, index);
@@ -151,7 +151,7 @@ void hrt_wheel_requeue(struct hrt_queue *queue, struct hrt_class *class,
 static inline bool is_to_queue(const struct hrt_class *class, const struct hrt_node *node) {
     uint32_t queued_at = node->place - class->base;
     if (queued_at > HRT_NOWHERE || !hrt_node_is_armed(node)) return false;
-    return node->key < class->earliest[queued_at];
+    return node->key < hrt_class_earliest(class, queued_at);
 }
 
 // Enqueues the listed nodes from the given one on, in the wheel or the near tier. The first pass

@@ -397,9 +397,7 @@ extension EngineCore {
 
     /// Makes the call unless it is withdrawn: at its deadline, if that has not come yet. Returns whether it was made and
     /// how long the thread spun; nil if the clock must be moved to the deadline first.
-    #if compiler(>=6.3)
-    @section("hrt_hot_engine")
-    #endif
+    @inline(__always)
     func make(_ fire: inout Fire) -> (wasCalled: Bool, spun_ns: Int64)? {
         var now_ns = fire.begun_ns
         var spun_ns: Int64 = 0

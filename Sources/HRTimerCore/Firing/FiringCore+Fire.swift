@@ -17,9 +17,7 @@ extension FiringCore {
 
     /// Decides what to do next. Prepares callbacks for all deadlines up to the horizon, maybe before they come, but for none
     /// after `limit_ns`.
-    #if compiler(>=6.3)
-    @section("hrt_hot_engine")
-    #endif
+    @inline(__always)
     package mutating func poll(_ now_ns: Int64, horizon_ns: Int64, limit_ns: Int64, _ fire: inout Fire) -> Poll {
         if isShutDown { return .ended }
         looked_ns = now_ns
@@ -41,9 +39,7 @@ extension FiringCore {
     }
 
     /// Nothing is due: does a bounded part of the tidying, or parks.
-    #if compiler(>=6.3)
-    @section("hrt_hot_engine")
-    #endif
+    @inline(__always)
     private mutating func rest() -> Poll {
         if tidy() { return .again }
         let park = nextPark

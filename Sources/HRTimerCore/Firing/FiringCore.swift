@@ -114,7 +114,7 @@ import Synchronization
     package var isShutDown: Bool { readIsShutDown() }
 
     #if compiler(>=6.3)
-    @section("hrt_hot_loop")
+    @section("hrt_hot")
     #endif
     @usableFromInline @inline(__always)
     func readIsShutDown() -> Bool { hasEnded || isInForkedChild }

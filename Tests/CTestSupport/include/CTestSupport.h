@@ -91,6 +91,8 @@ int ctest_thread_schedule(ctest_schedule *_Nonnull out_schedule);
 size_t ctest_hot_engine_bytes(void);
 size_t ctest_hot_loop_bytes(void);
 bool ctest_hot_has_queue(void);
+// Returns whether each section begins with a page.
+bool ctest_hot_begins_with_a_page(void);
 
 // Returns the address that the calling thread's latest fire noted for an hrt_touched_kind.
 const void *_Nullable ctest_touched(int kind);
