@@ -1,6 +1,7 @@
 #ifdef __linux__
 #include "../include/hrt_histogram.h"
 #include "../include/hrt_hot.h"
+#include "../queue/hrt_queue_pages.h"
 
 #include <errno.h>
 #include <math.h>
@@ -26,7 +27,9 @@ struct hrt_histogram {
     size_t length;        // of the table for one sign
     int half_bits;        // log2 of half the number of sub-buckets
     uint32_t latest;      // slot of the latest value; of the recording thread
-    _Atomic uint64_t counts[];
+    // In pages of their own: so the heads of an engine's histograms lie side by side with its other
+    // small objects, in the one or two pages that each fire touches.
+    _Atomic uint64_t *counts;
 };
 
 static size_t index_of(const hrt_histogram *histogram, uint64_t magnitude_ns) {
@@ -77,6 +80,10 @@ static void range_of(const hrt_histogram *histogram, size_t slot,
 
 static size_t slot_count(const hrt_histogram *histogram) { return 2 * histogram->length + 2; }
 
+static size_t counts_bytes(const hrt_histogram *histogram) {
+    return slot_count(histogram) * sizeof histogram->counts[0];
+}
+
 // There is one writer, so a load and a store do the work of a locked add, at a tenth of its cost.
 // They are atomic for the readers on other threads.
 #define ADD_RELAXED(counter, amount)                                                               \
@@ -122,11 +129,15 @@ int hrt_histogram_create(int significant_digits, int64_t highest_ns,
         buckets += 1;
     }
     size_t length = (buckets + 1) << half_bits;
-    hrt_histogram *histogram =
-        calloc(1, sizeof *histogram + (2 * length + 2) * sizeof histogram->counts[0]);
+    hrt_histogram *histogram = calloc(1, sizeof *histogram);
     if (histogram == NULL) return -ENOMEM;
     histogram->half_bits = half_bits;
     histogram->length = length;
+    histogram->counts = hrt_pages_map(counts_bytes(histogram));
+    if (histogram->counts == NULL) {
+        free(histogram);
+        return -ENOMEM;
+    }
     histogram->highest_ns = first_beyond_ns - 1;
     atomic_init(&histogram->min_ns, INT64_MAX);
     atomic_init(&histogram->max_ns, INT64_MIN);
@@ -134,7 +145,11 @@ int hrt_histogram_create(int significant_digits, int64_t highest_ns,
     return 0;
 }
 
-void hrt_histogram_destroy(hrt_histogram *histogram) { free(histogram); }
+void hrt_histogram_destroy(hrt_histogram *histogram) {
+    if (histogram == NULL) return;
+    hrt_pages_unmap(histogram->counts, counts_bytes(histogram));
+    free(histogram);
+}
 
 HRT_HOT
 void hrt_histogram_record(hrt_histogram *histogram, int64_t value_ns) HRT_NONBLOCKING {
@@ -151,7 +166,7 @@ HRT_HOT
 void hrt_histogram_note_touched(const hrt_histogram *histogram, hrt_touched_kind head,
                                 hrt_touched_kind slot) HRT_NONBLOCKING {
     const void *latest = (const void *)&histogram->counts[histogram->latest];
-    hrt_note_touched(head, histogram, offsetof(struct hrt_histogram, counts));
+    hrt_note_touched(head, histogram, sizeof *histogram);
     hrt_note_touched(slot, latest, sizeof histogram->counts[0]);
 }
 

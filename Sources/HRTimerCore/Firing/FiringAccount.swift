@@ -4,8 +4,8 @@ import CHRTimer
 /// What a core has done so far, and how late its calls were.
 package struct FiringAccount: Sendable {
     package var statistics = EngineStatistics()
-    /// The lateness of the calls so far. The first call makes it, since a loop that fires nothing needs none.
-    package private(set) var lateness: LatencyHistogram?
+    /// The lateness of the calls so far.
+    package let lateness = LatencyHistogram()
     /// The deadline that was due last since the thread woke, or since the pass began; nil if there was none.
     private var lastDeadline_ns: Int64?
     /// Whether something was due since the thread woke or the pass began, or the thread has already found nothing due.
@@ -18,7 +18,7 @@ package struct FiringAccount: Sendable {
     }
 
     @inline(__always)
-    func noteTouched() { lateness?.noteTouched(HRT_TOUCHED_LATENESS, HRT_TOUCHED_LATENESS_SLOT) }
+    func noteTouched() { lateness.noteTouched(HRT_TOUCHED_LATENESS, HRT_TOUCHED_LATENESS_SLOT) }
 
     /// Begins to count the deadlines of another wake-up.
     #if compiler(>=6.3)
@@ -58,12 +58,11 @@ package struct FiringAccount: Sendable {
     }
 
     @inline(__always)
-    mutating func record(_ lateness_ns: Int64) {
-        if lateness == nil { lateness = LatencyHistogram() }
-        lateness?.record(lateness_ns)
+    func record(_ lateness_ns: Int64) {
+        lateness.record(lateness_ns)
     }
 
     /// A copy of the lateness so far.
-    package var latenessSoFar: LatencyHistogram { lateness?.copy() ?? LatencyHistogram() }
+    package var latenessSoFar: LatencyHistogram { lateness.copy() }
 }
 #endif
