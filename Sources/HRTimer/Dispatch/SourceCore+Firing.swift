@@ -140,19 +140,37 @@ extension SourceCore: TimerOwner {
             state.extras?.pointee.jitter?.removeDelay(&engine.before.ticks)
         }
         let deadline_ns = record.pointee.position.deadline_ns
-        guard let event = Self.takeCall(now_ns, &state, record) else {
+        guard Self.beginCall(now_ns, &state, record) else {
             // The source was rescheduled for a later deadline, or its policy skips this tick.
             rearmForLater(&engine)
             return false
         }
         state.engineSubmits = false
-        if state.lateHandlers == nil {
-            fill(&fire.callback, event)
+        if state.extras == nil {
+            // Lent rather than copied: counting a reference would be four pages of code and tables.
+            fill(&fire.callback, moveOut(&state.event))
+            fire.returnsCallback = true
+            state.isEventLent = true
         } else {
-            fill(&fire.callback, watchedInline(event, deadline_ns: deadline_ns, state))
+            fill(&fire.callback, prepareWatched(deadline_ns: deadline_ns))
         }
         fire.missedTicks = Int(clamping: state.data - 1)
         return true
+    }
+
+    /// Returns the call of a source that may count its calls, or look at their lateness. Apart, since it is rare.
+    @inline(never)
+    private func prepareWatched(deadline_ns: Int64) -> Callback? {
+        guard let event = Self.counted(state, deadline_ns: deadline_ns) else { return nil }
+        return state.lateHandlers == nil ? event : watchedInline(event, deadline_ns: deadline_ns, state)
+    }
+
+    /// Takes back the handler that was lent to a call, unless another one was set meanwhile.
+    @inline(__always)
+    private func takeBackEvent(_ fire: inout Fire) {
+        guard state.isEventLent else { return }
+        state.isEventLent = false
+        fill(&state.event, moveOut(&fire.callback))
     }
 
     /// Prepares the submission to a target queue, which makes the call.
@@ -187,6 +205,7 @@ extension SourceCore: TimerOwner {
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) {
         close(engine)
         if !state.engineSubmits {
+            takeBackEvent(&fire)
             finishCall(wasCalled: wasCalled, now_ns, &engine, &fire.block)
             return
         }
@@ -275,7 +294,8 @@ extension SourceCore: TimerOwner {
             beIdle(now_ns, &state, record)
             return nil
         }
-        guard let event = Self.takeCall(now_ns, &state, record) else { return nil }
+        guard Self.beginCall(now_ns, &state, record) else { return nil }
+        guard let event = Self.counted(state, deadline_ns: deadline_ns) else { return nil }
         engine.countMissed(state.data - 1)
         if state.hasLead { engine.recordElsewhere(now_ns.subtractingSaturating(deadline_ns)) }
         if core.hasWatchers { return watched(event, deadline_ns: deadline_ns, &state) }
@@ -313,21 +333,26 @@ extension SourceCore: TimerOwner {
         if actor != nil { finishCancellingOnTarget() } else { finishCancelling() }
     }
 
-    /// Takes the handler to call; nil if the source was rescheduled since the submission, or if its policy skips the tick.
+    /// Begins a call. Returns false if the source was rescheduled since the submission, or if its policy skips the tick.
     @inline(__always)
-    private static func takeCall(
+    private static func beginCall(
         _ now_ns: Int64,
         _ state: inout State,
         _ record: UnsafeMutablePointer<TimerRecord>
-    ) -> Callback? {
-        let deadline_ns = record.pointee.position.deadline_ns
-        guard let ticks = takeTicks(now_ns, state, record) else { return nil }
+    ) -> Bool {
+        guard let ticks = takeTicks(now_ns, state, record) else { return false }
         state.policyOfCall = record.pointee.recurrence.policy
         state.isInFlight = true
         state.data = ticks
         state.running = hrt_thread_pointer()
+        return true
+    }
+
+    /// Returns the handler of a call that has begun, with what counts its calls around it.
+    @inline(__always)
+    private static func counted(_ state: borrowing State, deadline_ns: Int64) -> Callback? {
         guard let account = state.account, let event = state.event else { return state.event }
-        return account.counting(event, deadline_ns: deadline_ns, ticks: ticks, state.alarm?.time)
+        return account.counting(event, deadline_ns: deadline_ns, ticks: state.data, state.alarm?.time)
     }
 
     /// Counts the nominal deadlines up to now and leaves the next one in the record. Returns nil if there is no tick to report.

@@ -87,6 +87,8 @@ import Synchronization
         /// Whether the engine's own call only submits a call to the target. Valid from `prepare` to `finish` on the engine's
         /// thread, even if the submitted call has ended by then.
         var engineSubmits = false
+        /// Whether the engine's call has the event handler, and `event` is nil, until `finish` or until another handler is set.
+        var isEventLent = false
         /// The engine's timer: nil before `register` and once the source has ended, stale once the engine has ended.
         var timer: TimerToken?
         /// Nil for the engine's own precision.
@@ -271,6 +273,7 @@ import Synchronization
     func letGo(_ state: inout State, _ engine: inout FiringCore, _ left: inout Left) {
         if let timer = state.timer.take() { left.mustWake = engine.removeOwned(timer, &left.target) }
         left.event = state.event.take()
+        state.isEventLent = false
         if let extras = state.extras {
             swap(&left.owned, &extras.pointee.owned)
             left.lateHandlers = extras.pointee.lateHandlers
@@ -286,6 +289,7 @@ import Synchronization
             register(&state, &engine)
             if state.isCancelled || state.hasEnded { return (false, nil) }
             swap(&state.event, &handler)
+            state.isEventLent = false
             if actor != nil || state.extras != nil && state.actor != nil { former = setActor(actor, &state) }
             guard state.isIdle, state.event != nil, let record = record(state, engine) else { return (false, nil) }
             Self.forgetTicks(now_ns(state), state, record)

@@ -4,11 +4,11 @@ import CHRTimer
 // The call itself, which engines and loops make once nobody can withdraw the fire.
 extension Fire {
     /// Calls the handler. First spins to the deadline if that is up to `lastSpin_ns` ahead of `now_ns`, the clock's last
-    /// reading. Must be called without the lock held.
+    /// reading; `time` may be nil for a fire that is not before its deadline. Must be called without the lock held.
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
-    package mutating func deliver(_ now_ns: Int64, on time: TimeBase) {
+    package mutating func deliver(_ now_ns: Int64, on time: TimeBase?) {
         // A fire that was prepared ahead was fetched before the spin.
         if !isBeforeDeadline { fetch() }
         // Moved out rather than copied, so that no reference count changes.
@@ -23,10 +23,10 @@ extension Fire {
         fill(&self.target, consume target)
     }
 
-    /// Calls the function or the block that the owner has prepared, and releases it at once: the owner may have another
-    /// handler by now.
+    /// Calls the function or the block that the owner has prepared, and releases it at once, unless the owner takes it back: the
+    /// owner may have another handler by now.
     @inline(__always)
-    private mutating func call(_ owner: AnyObject, _ now_ns: Int64, _ time: TimeBase) {
+    private mutating func call(_ owner: AnyObject, _ now_ns: Int64, _ time: TimeBase?) {
         if function != nil {
             let call = moveOut(&function).call
             spinOut(now_ns, time)
@@ -34,14 +34,22 @@ extension Fire {
         } else if callback != nil {
             let run = moveOut(&callback).run
             spinOut(now_ns, time)
-            run()
+            if returnsCallback {
+                callAndKeep(run)
+            } else {
+                run()
+            }
         }
     }
 
+    /// Calls a function and moves it back. Apart, with the function as its own: otherwise the compiler counts a reference.
+    @inline(__always)
+    private mutating func callAndKeep(_ run: __owned @escaping @Sendable () -> Void) {
+        run()
+        fill(&callback, Callback(run))
+    }
+
     /// Has the processor fetch what will be called: otherwise its first lines are in no cache after milliseconds of idleness.
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     @inline(__always)
     package mutating func fetch() {
         if callback != nil { return Self.fetch(&callback) }
@@ -67,9 +75,9 @@ extension Fire {
     /// Spins for the last part of the wait. It is here, right before the call, and not where the rest of the spin was: a
     /// microsecond of code that is in no cache lies between the two.
     @inline(__always)
-    private mutating func spinOut(_ now_ns: Int64, _ time: TimeBase) {
+    private mutating func spinOut(_ now_ns: Int64, _ time: TimeBase?) {
         called_ns = now_ns
-        if isBeforeDeadline, !isEarly, place_ns > now_ns {
+        if isBeforeDeadline, !isEarly, place_ns > now_ns, let time {
             called_ns = time.spin(until: place_ns, from: now_ns, atMost: Self.lastSpin_ns).now_ns
         }
         hrt_probe_fire(token.slot, deadline_ns, called_ns)

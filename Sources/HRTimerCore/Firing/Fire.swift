@@ -55,6 +55,8 @@ package struct Fire: ~Copyable {
     /// What an owner's timer calls, one of the two: a function that takes the owner, or a block. Nil once it was called.
     package var function: OwnerFunction?
     package var callback: Callback?
+    /// Whether the owner has lent the block, and takes it back when the call has ended.
+    package var returnsCallback = false
     /// Ticks beside the one of the call, and how far the timer has come on its grid with the call.
     package var missedTicks = 0
     var ticks = GridPosition(deadline_ns: .max)
@@ -108,6 +110,8 @@ package struct Fire: ~Copyable {
     /// Does what is left to do after unlocking.
     @inline(never)
     package mutating func letGo() {
+        function = nil
+        callback = nil
         if block != nil { block.take()?.run() }
         let target = self.target.take()
         if hasCoreEnded {
@@ -116,8 +120,6 @@ package struct Fire: ~Copyable {
             default: break
             }
         }
-        function = nil
-        callback = nil
         if removesTimer {
             removesTimer = false
             released = Released()

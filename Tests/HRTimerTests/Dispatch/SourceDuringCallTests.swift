@@ -38,6 +38,84 @@ import Testing
         #expect(seconds(calls) == [1, 1])
     }
 
+    /// What a handler does to its source's handler: sets another one, none, or cancels the source.
+    enum Change: CaseIterable { case another, none, cancel }
+
+    @Test(
+        "A handler that the running handler replaces is alive until that has returned, is freed then, and is not called again",
+        arguments: Change.allCases,
+        [TimerPrecision.normal, .precise]
+    )
+    func replacedInHandler(_ change: Change, _ precision: TimerPrecision) throws {
+        let source = TimerSource(engine: try TimerEngine(.init(precision: precision, time: time.base)))
+        let log = Recorder<String>()
+        do {
+            let canary = canaries.make()
+            source.setEventHandler { [canaries, weak source] in
+                switch change {
+                case .another: source?.setEventHandler { log.append("another") }
+                case .none: source?.setEventHandler(nil)
+                case .cancel: source?.cancel()
+                }
+                log.append("first, \(canaries.count) alive")
+                withExtendedLifetime(canary) {}
+            }
+        }
+        source.setCancelHandler { log.append("cancelled") }
+        source.schedule(deadline: start + .seconds(1), repeating: .seconds(1))
+        source.activate()
+        time.advance(by: .seconds(1))
+        #expect(canaries.count == 0)
+        time.advance(by: .seconds(2))
+        let then = [Change.another: ["another", "another"], .none: [], .cancel: ["cancelled"]]
+        #expect(log.all == ["first, 1 alive"] + then[change]!)
+        source.cancel()
+    }
+
+    @Test("A handler that another thread replaces while it runs is called no more, and is freed when it has returned")
+    func replacedByThread() async throws {
+        let source = TimerSource(engine: try TimerEngine())
+        let (begun, replaced, other) = (Latch(), Latch(), Latch())
+        let calls = Recorder<Int>()
+        do {
+            let canary = canaries.make()
+            source.setEventHandler {
+                calls.append(1)
+                begun.open()
+                replaced.wait()
+                withExtendedLifetime(canary) {}
+            }
+        }
+        source.schedule(deadline: .now, repeating: .milliseconds(1))
+        source.activate()
+        await begun.opened()
+        source.setEventHandler { [canaries] in
+            calls.append(canaries.count == 0 ? 2 : 3)
+            other.open()
+        }
+        #expect(canaries.count == 1)
+        replaced.open()
+        await other.opened()
+        await source.cancelAndWait()
+        #expect(calls.all.prefix(2) == [1, 2] && !calls.all.contains(3), "\(calls.all)")
+    }
+
+    @Test("A handler that is called again and again is the same one: nothing of it is freed before the source ends")
+    func calledAgain() {
+        let source = TimerSource(engine: engine)
+        let calls = Recorder<Int>()
+        do {
+            let canary = canaries.make()
+            source.setEventHandler { [canaries] in withExtendedLifetime(canary) { calls.append(canaries.count) } }
+        }
+        source.schedule(deadline: start + .seconds(1), repeating: .seconds(1))
+        source.activate()
+        for _ in 0..<100 { time.advance(by: .seconds(1)) }
+        #expect(calls.all == Array(repeating: 1, count: 100))
+        source.cancel()
+        #expect(canaries.count == 0)
+    }
+
     @Test("A handler that was taken away while its call waited for the queue may come back", arguments: [false, true])
     func handlerComesBack(isDelay: Bool) {
         let queue = DispatchQueue(label: "blocked")

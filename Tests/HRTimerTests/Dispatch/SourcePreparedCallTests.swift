@@ -21,6 +21,9 @@ import Testing
         let run: @Sendable () -> Void
     }
 
+    /// The calls that `begin` has prepared: the engine keeps a call between its two ends.
+    private let prepared = Recorder<@Sendable () -> Void>()
+
     init() throws {
         var configuration = TimerEngine.Configuration(time: time.base)
         configuration.defersMoves = true
@@ -43,13 +46,16 @@ import Testing
             var fire = Fire()
             fire.isBeforeDeadline = true
             guard source.core.prepare(instant.nanoseconds, &core, &fire) else { return nil }
+            if let run = fire.callback?.run { prepared.append(run) }
             return fire.callback?.run
         }
     }
 
+    /// Ends the call that was prepared last.
     private func end(_ source: TimerSource, wasCalled: Bool) {
         let end = engine.core.state.withLock { core -> Callback? in
             var fire = Fire()
+            fire.callback = prepared.all.last.map { Callback($0) }
             source.core.finish(wasCalled: wasCalled, time.now.nanoseconds, &core, &fire)
             return fire.block.take()
         }
