@@ -100,7 +100,8 @@ extension TimerLoop {
         if core.isWatched.load(ordering: .relaxed) {
             core.deliverWatched(&fire, now_ns)
         } else {
-            fire.deliver(now_ns, on: core.time)
+            // Without the time, if it is not needed: that would count a reference.
+            fire.deliver(now_ns, on: fire.isBeforeDeadline ? core.time : nil)
         }
         let after_ns = core.time.now_ns
         // Without a closure, which would keep copies of what it captures.

@@ -170,8 +170,10 @@ extension TimerLoop {
     #endif
     private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState, _ refused: inout [LoopSource]?) -> Plan {
         let now = Plan(park: Park(until_ns: .min))
-        refused = state.updateWatches(core.waiter)
-        if refused != nil { return Plan() }
+        if let sources = state.updateWatches(core.waiter) {
+            refused = sources
+            return Plan()
+        }
         // A block or a trigger may have been the last thing that the run could wait for.
         guard state.isRunning, state.hasWorkInRun() else { return now }
         if core.hasPosted([.blocks, .triggers, .signals]) || core.waiter.mayHaveEdges, state.hasWorkNow { return now }

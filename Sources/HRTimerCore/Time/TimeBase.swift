@@ -1,5 +1,5 @@
 #if os(Linux)
-import CHRTimer
+public import CHRTimer
 
 /// The source of an engine's or a loop's time: the kernel, or a virtual clock under a test's control.
 ///
@@ -11,7 +11,8 @@ public struct TimeBase: Sendable {
     /// The clock that is read.
     package let clock: TimerClock
     /// The same clock in C. Kept, since a table that converts it would be a page more in each fire.
-    private let kernelClock: hrt_clock
+    @usableFromInline let kernelClock: hrt_clock
+    @usableFromInline let isVirtual: Bool
 
     /// The kernel's clocks, and real waiting.
     public static let kernel = TimeBase(virtual: nil)
@@ -24,24 +25,22 @@ public struct TimeBase: Sendable {
         self.virtual = virtual
         self.clock = clock
         kernelClock = clock.c
+        isVirtual = virtual != nil
     }
 
     package func on(_ clock: TimerClock) -> TimeBase {
         TimeBase(virtual: virtual, clock: clock)
     }
 
-    /// The present reading of the clock.
+    /// The present reading of the clock. Inlined in other modules too: a call would count a reference to the virtual time, even
+    /// where there is none.
     @inlinable @inline(__always)
-    package var now_ns: Int64 { read_ns() }
+    package var now_ns: Int64 { isVirtual ? readVirtual_ns() : hrt_clock_now_ns(kernelClock) }
 
-    // Inlined in this module. Other modules call it, most often from a pass of a loop.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
-    @usableFromInline @inline(__always)
-    func read_ns() -> Int64 {
-        if let virtual { return virtual.now_ns.addingSaturating(virtual.offset_ns(of: clock)) }
-        return hrt_clock_now_ns(kernelClock)
+    @usableFromInline @inline(never)
+    func readVirtual_ns() -> Int64 {
+        guard let virtual else { return hrt_clock_now_ns(kernelClock) }
+        return virtual.now_ns.addingSaturating(virtual.offset_ns(of: clock))
     }
 
     /// Spins on the calling thread from `begun_ns`, which the caller has just read, until `deadline_ns`.
