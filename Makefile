@@ -88,7 +88,7 @@ bench:
 # Loops of other languages to compare with, as programs beside the bench: Debian's libuv1-dev and libasio-dev.
 RIVAL = Benchmarks/Rivals/block.c Benchmarks/CBench/kernel_block.c Benchmarks/CBench/kernel_counters.c \
     Benchmarks/CBench/thread.c Benchmarks/CBench/why.c CSources/CHRTimer/observe/hrt_thread_counts.c \
-    CSources/CHRTimer/thread/hrt_thread.c
+    CSources/CHRTimer/thread/hrt_thread.c CSources/CHRTimer/clock/hrt_clock.c
 RIVAL_FLAGS = -O2 -Wall -Wextra -D_GNU_SOURCE -IBenchmarks/CBench/include -IBenchmarks/CBench -ICSources/CHRTimer/include
 rivals:
 	$(SWIFT) build -c release --product bench $(SCRATCH)
@@ -318,8 +318,8 @@ ARM64_CC ?= aarch64-linux-gnu-gcc
 # Only clang knows these.
 WITHOUT_CLANG = -D_Nonnull= -D_Nullable=
 ARM64_RUN ?= qemu-aarch64 -L /usr/aarch64-linux-gnu
-CORE = CSources/CHRTimer/clock/*.c CSources/CHRTimer/histogram/*.c CSources/CHRTimer/wait/*.c \
-    CSources/CHRTimer/thread/*.c -ICSources/CHRTimer/include \
+CORE = CSources/CHRTimer/cache/*.c CSources/CHRTimer/clock/*.c CSources/CHRTimer/histogram/*.c CSources/CHRTimer/wait/*.c \
+    CSources/CHRTimer/thread/*.c CSources/CHRTimer/queue/hrt_queue_pages.c -ICSources/CHRTimer/include \
     -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(WITHOUT_CLANG)
 
 arm64:

@@ -10,6 +10,11 @@
 #include "cbench_why.h"
 #include "kernel_wait.h"
 
+// Only clang knows it.
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+
 static atomic_bool stop_requested;
 
 static void request_stop(int signal) {

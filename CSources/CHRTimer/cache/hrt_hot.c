@@ -9,7 +9,7 @@
 // The linker aligns a section as its most aligned part. These are the first parts, because this
 // directory is the first one that is linked: so each section begins with a page, and lies in as few
 // pages as it can. Elsewhere in the section they would leave a gap, no more.
-#define PAGE_ALIGNED(name)                                                          \
+#define PAGE_ALIGNED(name) \
     __attribute__((section(#name), aligned(4096), used)) static void begin_##name(void) {}
 PAGE_ALIGNED(hrt_hot)
 PAGE_ALIGNED(hrt_hot_engine)

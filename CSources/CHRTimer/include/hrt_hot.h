@@ -21,13 +21,13 @@
 #define HRT_HOT_PRECISE __attribute__((section("hrt_hot_precise")))
 #define HRT_HOT_WHEEL __attribute__((section("hrt_hot_wheel")))
 
-// Marks words that every fire reads and hardly anything writes: they share a line.
+// Marks words that every fire reads and hardly anything writes: they lie together.
 #define HRT_HOT_DATA __attribute__((section("hrt_hot_data")))
 
 // The linker defines these symbols for a section whose name is an identifier (ld(1),
 // "__start_SECNAME"). Not weak: the address of a weak symbol is read from a table, which is one
 // more page. The C core has something in each section, so that no program lacks one.
-#define HRT_SECTION(name)                                                \
+#define HRT_SECTION(name)                                                     \
     extern const char __start_##name[] __attribute__((visibility("hidden"))); \
     extern const char __stop_##name[] __attribute__((visibility("hidden")));
 HRT_SECTION(hrt_hot)
