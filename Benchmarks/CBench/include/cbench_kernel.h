@@ -48,7 +48,8 @@ typedef struct {
     int64_t processor;  // on which the fire came; read after the stamp
 } cbench_fire;
 
-// The first eight fields are all that most fires touch: one cache line, as the block is aligned.
+// The first eight fields are all that most fires touch: one cache line, if the block begins with
+// one.
 typedef struct {
     cbench_fire *_Nonnull fires;  // owned by the caller, with room for `capacity`
     size_t capacity;

@@ -49,7 +49,7 @@ final class BlockRecorder: @unchecked Sendable {
         self.phase_ns = phase_ns
         self.settling = settling
         self.patience_ns = patience_ns
-        // Before the fires, so that it lies beside this object, in the same page.
+        // On a line of its own, see `cbench_block`.
         block = UnsafeMutableRawPointer.allocate(byteCount: MemoryLayout<cbench_block>.size, alignment: 64)
             .bindMemory(to: cbench_block.self, capacity: 1)
         room = .allocate(capacity: fires)
@@ -113,7 +113,7 @@ final class BlockRecorder: @unchecked Sendable {
     /// Reads the clock, and records a fire of a timer that reports how many deadlines the call stands for; see `fire(_:)`.
     @discardableResult
     func fire(for deadlines: Int64) -> Bool {
-        took(cbench_block_fire_now(block, deadlines))
+        took(cbench_block_fire_now(block, max(1, deadlines)))
     }
 
     /// Records a fire of a timer that can be asked how many further deadlines it has merged into this call; see `fire(_:)`.

@@ -27,9 +27,9 @@ static inline int64_t hrt_ns_from_timespec(struct timespec instant) {
 }
 
 // The vDSO's clock_gettime, found when this library is loaded; vdso(7). NULL where there is none,
-// and where another library has taken the place of the C library's clock_gettime(3). Called
-// directly, it spares each first reading after some milliseconds of idleness the pages of code and
-// tables through which the C library calls it.
+// and where the program or another library has replaced the C library's clock_gettime(3). The C
+// library calls it through several pages of code and tables, which are in no cache after some
+// milliseconds of idleness.
 typedef int hrt_clock_function(clockid_t clock, struct timespec *_Nonnull now);
 extern hrt_clock_function *_Nullable hrt_clock_of_vdso;
 

@@ -69,7 +69,8 @@ typedef enum {
     HRT_TOUCHED_HOT_DATA,    // where the function that reads it is found, and other such words
     HRT_TOUCHED_CLOCK_CODE,  // that function, most often the vDSO's
     HRT_TOUCHED_CLOCK_DATA,  // what the vDSO reads
-    // Of the Swift runtime. Only a loop's fire counts references.
+    // Of the Swift runtime, for threads that run a loop. An engine's timer, and a source on its
+    // thread that nobody watches, count no reference in a fire.
     HRT_TOUCHED_RETAIN,
     HRT_TOUCHED_RELEASE,
     HRT_TOUCHED_RETAIN_HOOK,

@@ -12,6 +12,7 @@ public struct TimeBase: Sendable {
     package let clock: TimerClock
     /// The same clock in C. Kept, since a table that converts it would be a page more in each fire.
     @usableFromInline let kernelClock: hrt_clock
+    /// Whether there is a virtual time. Kept, since looking at `virtual` from another module would count a reference.
     @usableFromInline let isVirtual: Bool
 
     /// The kernel's clocks, and real waiting.
