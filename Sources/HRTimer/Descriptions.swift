@@ -39,7 +39,7 @@ extension TimerLoop: CustomStringConvertible {
         return state.withLock { state in
             if state.isEnded { return "\(name)(ended)" }
             var parts = [
-                state.runs.last.map { "runs in \($0.mode)" } ?? (state.hostIndex == nil ? "does not run" : "hosted")
+                state.run.map { "runs in \($0.mode)" } ?? (state.hostIndex == nil ? "does not run" : "hosted")
             ]
             if state.core.isParked { parts.append("waits") }
             if state.isKeptAlive { parts.append("kept alive") }

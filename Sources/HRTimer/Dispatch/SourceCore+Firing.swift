@@ -149,7 +149,7 @@ extension SourceCore: TimerOwner {
         if state.extras == nil {
             // Lent rather than copied: counting a reference would be four pages of code and tables.
             fill(&fire.callback, moveOut(&state.event))
-            fire.returnsCallback = true
+            fire.isLent = true
             state.isEventLent = true
         } else {
             fill(&fire.callback, prepareWatched(deadline_ns: deadline_ns))

@@ -208,15 +208,12 @@ struct WatchedDescriptors: Sendable {
         return entry
     }
 
-    /// Watches what the running mode serves and nothing else. Returns the sources that the kernel refused; nil for none.
+    /// Whether something else is watched than the mode needs.
     @inline(__always)
-    mutating func update(_ waiter: LoopWaiter, _ index: Int, _ modes: ModeTable) -> [LoopSource]? {
-        guard hasChanged || watched != index && !entries.isEmpty else { return nil }
-        let refused = updateAll(waiter, index, modes)
-        return refused.isEmpty ? nil : refused
-    }
+    func mustUpdate(_ index: Int) -> Bool { hasChanged || watched != index && !entries.isEmpty }
 
-    private mutating func updateAll(_ waiter: LoopWaiter, _ index: Int, _ modes: ModeTable) -> [LoopSource] {
+    /// Watches what the running mode serves and nothing else. Returns the sources that the kernel refused.
+    mutating func update(_ waiter: LoopWaiter, _ index: Int, _ modes: ModeTable) -> [LoopSource] {
         hasChanged = false
         watched = index
         unwatchStale(waiter)

@@ -13,16 +13,11 @@ extension LoopState {
         core.account.beginPass()
     }
 
-    private mutating func setLimit(_ limit: PassLimit) {
-        if !runs.isEmpty { runs[runs.count - 1].limit = limit }
-    }
-
     /// Prepares the next call of the pass. Returns false if there is none. Skips ticks that the policy leaves out.
     @inline(__always)
     mutating func prepareNext(now_ns: Int64, _ fire: inout Fire) -> Bool {
-        if runs.isEmpty { return false }
-        // Reads the limit only: the whole run would be copied with the name of its mode.
-        return core.prepareNext(now_ns, within: runs[runs.count - 1].limit, &fire)
+        guard run != nil else { return false }
+        return core.prepareNext(now_ns, within: run!.limit, &fire)
     }
 
     /// Dequeues the timers that expire by `deadline_ns`. Then prepares the pass and its first call, while there is time before

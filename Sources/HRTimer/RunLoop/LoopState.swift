@@ -17,8 +17,10 @@ struct LoopState: ~Copyable, Sendable {
     var mainQueue = MainQueueWatch()
     var triggers = OrderedItems<LoopTrigger>()
     var observers = OrderedItems<LoopObserver>()
-    /// The runs that are going on, the innermost last.
-    var runs: [Run] = []
+    /// The innermost run; nil if none goes on. In place, so that a pass reads and writes it without counting a reference.
+    private(set) var run: Run?
+    /// The runs inside whose handlers that one was begun, the outermost first.
+    private var outerRuns: [Run] = []
     /// The runs before; nil unless somebody asks for them.
     var runLog: RunLog?
     /// The index of the mode in which a host calls `process`.
@@ -53,8 +55,30 @@ struct LoopState: ~Copyable, Sendable {
 }
 
 extension LoopState {
+    /// All runs that are going on, the innermost last.
+    var runs: [Run] { outerRuns + (run.map { [$0] } ?? []) }
+
+    /// Begins a run inside the present one, if there is one.
+    mutating func push(_ run: Run) {
+        if let outer = self.run.take() { outerRuns.append(outer) }
+        self.run = run
+    }
+
+    /// Ends the innermost run, and returns it.
+    mutating func popRun() -> Run? {
+        let ended = run.take()
+        run = outerRuns.popLast()
+        return ended
+    }
+
+    mutating func stopRun() { run?.isStopped = true }
+
+    /// Sets what the present pass of the innermost run fires.
+    @inline(__always)
+    mutating func setLimit(_ limit: PassLimit) { run?.limit = limit }
+
     /// The index of the mode that the innermost run serves, or between runs of the one that a host serves; -1 for none.
-    var served: Int { runs.last?.index ?? hostIndex ?? -1 }
+    var served: Int { run?.index ?? hostIndex ?? -1 }
 
     /// Makes the core fire what is in the mode that is served now, and nothing else.
     mutating func serveGroups() {
@@ -76,27 +100,28 @@ extension LoopState {
     }
 
     /// Whether the innermost run, or between runs a host, serves libdispatch's main queue.
-    var servesMainQueue: Bool { runs.last?.servesMainQueue ?? hostServesMainQueue }
+    var servesMainQueue: Bool { run?.servesMainQueue ?? hostServesMainQueue }
 
-    /// Whether the innermost run has work or serves the main queue. There must be a run. Reads its parts in place: a copy of
-    /// the run would also copy its mode's name.
+    /// Whether the innermost run has work or serves the main queue. There must be a run.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
     func hasWorkInRun() -> Bool {
-        let last = runs.count - 1
-        return runs[last].servesMainQueue || hasWork(in: runs[last].index)
+        run!.servesMainQueue || hasWork(in: run!.index)
     }
 
     /// Whether the innermost run is to go on: it was not stopped, and the loop has not ended.
     @inline(__always)
-    var isRunning: Bool { !runs.isEmpty && !runs[runs.count - 1].isStopped && !isEnded }
+    var isRunning: Bool { run != nil && !run!.isStopped && !isEnded }
 
-    /// Updates what is watched to the mode that is served. Returns the sources that the kernel refused; nil if there are none.
+    /// Whether something else is watched than the mode that is served needs.
     @inline(__always)
-    mutating func updateWatches(_ waiter: LoopWaiter) -> [LoopSource]? {
+    var mustUpdateWatches: Bool { servesMainQueue != mainQueue.isWatched || descriptors.mustUpdate(served) }
+
+    /// Updates what is watched to the mode that is served. Returns the sources that the kernel refused.
+    mutating func updateWatches(_ waiter: LoopWaiter) -> [LoopSource] {
         if servesMainQueue != mainQueue.isWatched { mainQueue.toggle(waiter) }
-        return descriptors.update(waiter, served, modes)
+        return descriptors.mustUpdate(served) ? descriptors.update(waiter, served, modes) : []
     }
 
     /// Whether a block, an edge or signal of a source, or a signalled trigger waits for the next pass.
@@ -110,7 +135,7 @@ extension LoopState {
 
     /// Calls `mustWakeNow()` if the loop sleeps in a run that has lost the last thing it could wait for; else returns false.
     mutating func mustWakeToEnd() -> Bool {
-        guard core.isParked, !runs.isEmpty, !hasWorkInRun() else { return false }
+        guard core.isParked, run != nil, !hasWorkInRun() else { return false }
         return mustWakeNow()
     }
 }

@@ -45,6 +45,7 @@ extension LoopTimer: TimerOwner {
             arm(fire.token, &core)
             return false
         }
+        fire.isLent = true
         fire.missedTicks = state.missedTicks
         return true
     }
@@ -53,6 +54,9 @@ extension LoopTimer: TimerOwner {
     @section("hrt_hot_loop")
     #endif
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {
+        // A call that was withdrawn never has a reference of its own. Its timer may be in another loop by now, whose lock guards
+        // the state.
+        if !wasCalled || !state.isHandlerKept { giveBack(&fire.function) }
         guard fire.isTimerLive else { return }
         if !wasCalled {
             if !core.isRestored { state.restore(core.before) }
@@ -119,10 +123,12 @@ extension TimerLoop {
     /// Does what remains to be done without the lock after a call.
     @inline(never)
     private func leave(_ after: LoopState.AfterCall, _ fire: inout Fire, _ now_ns: Int64) {
+        // Before the threads that wait for the end of the call go on.
+        fire.function = nil
         switch after {
         case .armed, .unfinished: break
         case .ended: fire.takeTimer()?.leave(core, fire.token)
-        case .elsewhere: fire.takeTimer()?.endCallElsewhere(now_ns: now_ns)
+        case .elsewhere: fire.takeTimer()?.endCallElsewhere(by: core, now_ns: now_ns)
         }
         fire.letGo()
     }

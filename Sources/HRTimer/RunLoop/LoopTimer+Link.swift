@@ -113,6 +113,7 @@ extension LoopTimer {
             let isOut = core.state.withLock { loop in
                 let isWithdrawn = loop.withdraw(link.token, &state)
                 let isOut = loop.removeTimer(link.token, from: mode, &target)
+                if isOut { state.keepHandler() }
                 mustWake = loop.mustWakeToEnd() || isWithdrawn
                 return isOut
             }
@@ -144,14 +145,17 @@ extension LoopTimer {
         }
     }
 
-    /// Ends the loop's call of a timer that is no longer in that loop. What the handler set counts from now on: in another
-    /// loop, which left the timer alone until now, or when the timer is added to one.
-    func endCallElsewhere(now_ns: Int64) {
-        var hasEnded = false
+    /// Ends the call that a loop has made of a timer that is no longer in that loop. What the handler set counts from now on: in
+    /// another loop, which left the timer alone until now, or when the timer is added to one. A timer that the loop still had
+    /// when it ended is invalid.
+    func endCallElsewhere(by core: LoopCore, now_ns: Int64) {
+        var hasEnded = withLink { link in
+            link.core === core && !core.isInForkedChild && core.state.withLock { $0.isEnded }
+        }
         var released = Released()
         var ending: Ending?
         update { state, _ in
-            hasEnded = !state.endCall(now_ns: now_ns)
+            if !state.endCall(now_ns: now_ns) { hasEnded = true }
             ending = state.extras?.ending
             if ending != nil { released.object = state.extras.take() }
         }

@@ -22,6 +22,9 @@ extension LoopTimer {
         var isFiring = false
         /// Whether the timer was taken out of the loop that is inside its handler. It may be in another loop.
         var hasLeftItsCall = false
+        /// Whether the call has a reference of its own to the handler, which the loop had only lent to it. Set with the lock held
+        /// of the loop that makes the call, and read there.
+        var isHandlerKept = false
         /// Whether the deadline was set while the loop was inside the handler.
         var isMoved = false
         /// The missed ticks that the loop's present or latest call reports; see `reportedMisses`.
@@ -149,9 +152,18 @@ extension LoopTimer.State {
     /// Moves out what may run a user's code when it is freed, to be released without a lock. The timer is invalid from now on.
     @inline(__always)
     mutating func takeReferences(_ released: inout Released) {
+        keepHandler()
         swap(&released.function, &handler)
         if extras?.calls != nil { missedTicks = reportedMisses }
         if let extras, extras.ending == nil { released.object = self.extras.take() }
+    }
+
+    /// Gives the call that is being made a reference of its own to the handler. Called before the timer leaves the loop, which
+    /// then no longer knows whether somebody frees the handler.
+    mutating func keepHandler() {
+        guard isFiring, !isHandlerKept else { return }
+        isHandlerKept = true
+        keepLent(handler)
     }
 
     /// Called when the timer has become invalid. If its handler runs, others can wait from now on until it has returned.
@@ -175,7 +187,7 @@ extension LoopTimer.State {
 
 // How a repeating timer handles its deadlines.
 extension LoopTimer.State {
-    /// Begins the call for the deadline, which has come, and stores the function to call in `handler`, which was nil. Returns
+    /// Begins the call for the deadline, which has come, and lends the function to call to `handler`, which was nil. Returns
     /// false if the policy leaves this tick out: the deadline is then the next one.
     @inline(__always)
     mutating func beginCall(now_ns: Int64, _ handler: inout OwnerFunction?) -> Bool {
@@ -201,7 +213,7 @@ extension LoopTimer.State {
         lastFired_ns = deadline_ns
         missedTicks = reported
         self.ticks = ticks
-        if let function = self.handler { fill(&handler, function) }
+        lend(&self.handler, to: &handler)
         return true
     }
 
@@ -230,6 +242,7 @@ extension LoopTimer.State {
     mutating func endCall(now_ns: Int64) -> Bool {
         isFiring = false
         hasLeftItsCall = false
+        isHandlerKept = false
         guard repetition.repeats, handler != nil else { return false }
         if isMoved {
             ticks = GridPosition(deadline_ns: .max)

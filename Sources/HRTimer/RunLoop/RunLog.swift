@@ -26,7 +26,7 @@ struct RunLog: Sendable {
 extension LoopState {
     /// Ends the innermost run.
     mutating func endRun(_ now_ns: @autoclosure () -> Int64) {
-        guard let run = runs.popLast() else { return }
+        guard let run = popRun() else { return }
         serveGroups()
         guard runLog != nil, run.begin_ns < .max else { return }
         runLog?.add(run.index, from: run.begin_ns, to: now_ns())

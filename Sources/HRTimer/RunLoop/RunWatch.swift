@@ -73,7 +73,7 @@ extension TimerLoop {
 
 extension LoopState {
     /// Whether the loop is neither run nor hosted, and has not ended.
-    fileprivate var isLeftAlone: Bool { runs.isEmpty && hostIndex == nil && !isEnded }
+    fileprivate var isLeftAlone: Bool { run == nil && hostIndex == nil && !isEnded }
 }
 
 extension TimerLoop {

@@ -13,15 +13,16 @@ extension TimerLoop {
     func makePasses(limit_ns: Int64, returnsAfterSource: Bool) -> RunResult {
         var first = Fire()
         var second = Fire()
+        var ready = ReadyDescriptors()
         while true {
-            let outcome = pass(limit_ns: limit_ns, returnsAfterSource: returnsAfterSource, &first, &second)
+            let outcome = pass(limit_ns: limit_ns, returnsAfterSource: returnsAfterSource, &first, &second, &ready)
             if let outcome { return outcome }
         }
     }
 
     /// Makes one pass: blocks and triggers, then a wait, then timers, the main queue and descriptors, then blocks again.
-    /// Returns nil if the run goes on. The two fires belong to the run and are empty before and after: while one is finished,
-    /// the other is prepared.
+    /// Returns nil if the run goes on. The two fires and the descriptors belong to the run and are empty before and after: while
+    /// one fire is finished, the other is prepared.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -29,14 +30,14 @@ extension TimerLoop {
         limit_ns: Int64,
         returnsAfterSource: Bool,
         _ fire: inout Fire,
-        _ second: inout Fire
+        _ second: inout Fire,
+        _ ready: inout ReadyDescriptors
     ) -> RunResult? {
         tell(.beforeTimers)
         tell(.beforeSources)
         performBlocks()
         var hasServed = callTriggers(onlyFirst: returnsAfterSource)
         if hasServed { performBlocks() }
-        var ready = ReadyDescriptors()
         if hasServed || limit_ns < .max && limit_ns <= time.now_ns || isMainQueueReady() {
             updateWatches()
             _ = waiter.poll()
@@ -54,7 +55,7 @@ extension TimerLoop {
             fireDueTimers(&fire, &second, at: call_ns)
         }
         if ready.hasMainQueue, serveMainQueue() { hasServed = true }
-        if serveDescriptors(ready, onlyFirst: returnsAfterSource) { hasServed = true }
+        if serveDescriptors(&ready, onlyFirst: returnsAfterSource) { hasServed = true }
         performBlocks()
         if hasServed && returnsAfterSource { return .handledSource }
         let isPastLimit = limit_ns < .max && time.now_ns >= limit_ns
@@ -107,11 +108,11 @@ extension TimerLoop {
     private func sleep(limit_ns: Int64, _ fire: inout Fire) -> Int64? {
         let hasObserver = isObserved(.afterWaiting)
         while true {
-            // The sources that cannot be watched. Not in the plan: copies of that would count references.
-            var refused: [LoopSource]?
-            let plan = core.state.withLock { prepareToSleep(limit_ns, &$0, &refused) }
-            if let refused { for source in refused { source.invalidate() } }
-            guard let park = plan.park else { continue }
+            let plan = core.state.withLock { prepareToSleep(limit_ns, &$0) }
+            guard let park = plan.park else {
+                if plan.mustUpdateWatches { updateWatches() }
+                continue
+            }
             var isPrepared = false
             let isWatched = core.isWatched.load(ordering: .relaxed) && park.until_ns > .min
             if isWatched { core.observer.value?.willPark(park) }
@@ -162,18 +163,16 @@ extension TimerLoop {
         /// Until when to sleep; `.min` to look for descriptors and wakes without waiting. Nil to ask again, after a piece of
         /// work for which other threads should not wait.
         var park: Park?
+        var mustUpdateWatches = false
         var spinBudget: Double?
     }
 
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
-    private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState, _ refused: inout [LoopSource]?) -> Plan {
+    private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState) -> Plan {
         let now = Plan(park: Park(until_ns: .min))
-        if let sources = state.updateWatches(core.waiter) {
-            refused = sources
-            return Plan()
-        }
+        if state.mustUpdateWatches { return Plan(mustUpdateWatches: true) }
         // A block or a trigger may have been the last thing that the run could wait for.
         guard state.isRunning, state.hasWorkInRun() else { return now }
         if core.hasPosted([.blocks, .triggers, .signals]) || core.waiter.mayHaveEdges, state.hasWorkNow { return now }

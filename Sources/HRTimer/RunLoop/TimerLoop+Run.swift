@@ -77,8 +77,8 @@ extension TimerLoop {
     /// still come, and it does not sleep first. Has no effect if no run goes on. Any thread.
     public func stop() {
         let mustWake = state.withLock { state in
-            guard !state.isEnded, !state.runs.isEmpty else { return false }
-            state.runs[state.runs.count - 1].isStopped = true
+            guard !state.isEnded, state.run != nil else { return false }
+            state.stopRun()
             return state.mustWakeNow()
         }
         if mustWake { waiter.wake() }
@@ -126,7 +126,7 @@ extension TimerLoop {
     }
 
     /// The mode of the innermost run; nil if the loop does not run. Any thread.
-    public var currentMode: Mode? { state.withLock { $0.runs.last?.mode } }
+    public var currentMode: Mode? { state.withLock { $0.run?.mode } }
 
     /// Whether the loop sleeps, waiting for something to do. Any thread.
     public var isWaiting: Bool { state.withLock { $0.core.isParked } }
@@ -180,14 +180,14 @@ extension TimerLoop {
                 return false
             }
             let servesMainQueue = canServeMainQueue && state.modes.isCommon(index)
-            let run = LoopState.Run(mode: mode, index: index, servesMainQueue: servesMainQueue)
+            var run = LoopState.Run(mode: mode, index: index, servesMainQueue: servesMainQueue)
             guard run.servesMainQueue || state.hasWork(in: run.index) else { return false }
             // A handler may begin this run before the core has noted that its thread is awake.
             state.core.stayAwake()
-            state.runs.append(run)
+            if state.runLog != nil { run.begin_ns = time.now_ns }
+            state.push(run)
             state.serveGroups()
             state.runCount += 1
-            if state.runLog != nil { state.runs[state.runs.count - 1].begin_ns = time.now_ns }
             return true
         }
     }

@@ -116,8 +116,7 @@ extension TimerLoop {
 
     /// Brings the watched descriptors up to date with the running mode. Sources that the kernel refuses become invalid.
     func updateWatches() {
-        let refused = state.withLock { $0.updateWatches(waiter) }
-        if let refused { for source in refused { source.invalidate() } }
+        for source in state.withLock({ $0.updateWatches(waiter) }) { source.invalidate() }
     }
 
     /// Returns what the last wait or poll found, except edges, which are kept until they are reported.
@@ -129,25 +128,31 @@ extension TimerLoop {
         return state.withLock { state in
             let levels = state.descriptors.noteEdges(ready)
             waiter.mayHaveEdges = state.descriptors.hasEdges
-            return ReadyDescriptors(found: levels, hasMainQueue: mainQueue != nil, look: waiter.looks)
+            return ReadyDescriptors(
+                isAny: true,
+                found: levels,
+                hasMainQueue: mainQueue != nil,
+                look: waiter.looks
+            )
         }
     }
 
-    /// Calls the handlers of ready descriptors: all of them, or only the first and the others in the next pass. Returns true
-    /// if there was any.
+    /// Calls the handlers of ready descriptors, and takes these out of `ready`: all of them, or only the first and the others
+    /// in the next pass. Returns true if there was any.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
-    func serveDescriptors(_ ready: ReadyDescriptors, onlyFirst: Bool) -> Bool {
+    func serveDescriptors(_ ready: inout ReadyDescriptors, onlyFirst: Bool) -> Bool {
         let hasCalled = (waiter.mayHaveEdges || core.hasPosted(.signals)) && serveEdges(onlyFirst: onlyFirst)
-        return ready.found.isEmpty ? hasCalled : serveFound(ready, onlyFirst: onlyFirst, hasCalled)
+        return ready.isAny ? serveFound(&ready, onlyFirst: onlyFirst, hasCalled) : hasCalled
     }
 
     @inline(never)
-    private func serveFound(_ ready: ReadyDescriptors, onlyFirst: Bool, _ hasCalledEdge: Bool) -> Bool {
+    private func serveFound(_ ready: inout ReadyDescriptors, onlyFirst: Bool, _ hasCalledEdge: Bool) -> Bool {
         var hasCalled = hasCalledEdge
-        let look = ready.look
-        for ready in ready.found where !(hasCalled && onlyFirst) {
+        let (found, look) = (ready.found, ready.look)
+        ready = ReadyDescriptors()
+        for ready in found where !(hasCalled && onlyFirst) {
             let entry = state.withLock { state -> WatchedDescriptors.Entry? in
                 guard let entry = state.descriptors.entries[ready.tag], state.serves(entry.modes), !entry.isHeld else {
                     return nil
@@ -199,6 +204,8 @@ extension TimerLoop {
 
 /// The descriptors that one look found ready, without the edge-triggered ones.
 struct ReadyDescriptors {
+    /// Whether the look found anything. Read instead of the array, which would count a reference.
+    var isAny = false
     var found: [hrt_ready] = []
     /// Whether libdispatch's main queue has something to run.
     var hasMainQueue = false

@@ -94,7 +94,7 @@ public final class TimerLoop: Sendable {
         @inline(__always) _read { yield core.state }
     }
 
-    var isRunning: Bool { state.withLock { !$0.runs.isEmpty } }
+    var isRunning: Bool { state.withLock { $0.run != nil } }
 
     /// The present reading of the loop's clock.
     public var now: MonotonicInstant { MonotonicInstant(nanoseconds: time.now_ns) }

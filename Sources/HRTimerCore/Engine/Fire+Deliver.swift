@@ -30,11 +30,15 @@ extension Fire {
         if function != nil {
             let call = moveOut(&function).call
             spinOut(now_ns, time)
-            call(owner)
+            if isLent {
+                callAndKeep(call, owner)
+            } else {
+                call(owner)
+            }
         } else if callback != nil {
             let run = moveOut(&callback).run
             spinOut(now_ns, time)
-            if returnsCallback {
+            if isLent {
                 callAndKeep(run)
             } else {
                 run()
@@ -47,6 +51,12 @@ extension Fire {
     private mutating func callAndKeep(_ run: __owned @escaping @Sendable () -> Void) {
         run()
         fill(&callback, Callback(run))
+    }
+
+    @inline(__always)
+    private mutating func callAndKeep(_ call: __owned @escaping @Sendable (AnyObject) -> Void, _ owner: AnyObject) {
+        call(owner)
+        fill(&function, OwnerFunction(call))
     }
 
     /// Has the processor fetch what will be called: otherwise its first lines are in no cache after milliseconds of idleness.

@@ -23,6 +23,31 @@ package func moveOut<Value>(_ place: inout Value?) -> Value {
     }
 }
 
+/// Copies the function in a place to a place that holds nil, without counting a reference. The function must stay where it is
+/// until `giveBack(_:)`; if somebody must free it earlier, he calls `keepLent(_:)` first.
+@inlinable @inline(__always)
+package func lend<Function>(_ place: inout Function?, to borrower: inout Function?) {
+    assert(borrower == nil, "what is there would never be let go")
+    withUnsafeMutablePointer(to: &place) { lender in
+        withUnsafeMutablePointer(to: &borrower) {
+            // Unsafe: the copy is one reference more than is counted. So it must not be released.
+            UnsafeMutableRawPointer($0).copyMemory(from: lender, byteCount: MemoryLayout<Function?>.size)
+        }
+    }
+}
+
+/// Leaves nil in a place to which a function was lent, without releasing that.
+@inlinable @inline(__always)
+package func giveBack<Function>(_ borrower: inout Function?) {
+    withUnsafeMutablePointer(to: &borrower) { $0.initialize(to: nil) }
+}
+
+/// Counts the reference of the place to which a function was lent, which must release it from now on.
+@inline(never)
+package func keepLent<Function>(_ function: Function?) {
+    withUnsafeTemporaryAllocation(of: Function?.self, capacity: 1) { $0.initializeElement(at: 0, to: function) }
+}
+
 /// One call of a handler, from preparation to end. The core fills it in under its lock; the driver's thread owns it, reuses the
 /// same value for every call, and releases what it still holds after unlocking.
 ///
@@ -52,11 +77,12 @@ package struct Fire: ~Copyable {
     package internal(set) var called_ns = Int64.min
     /// Moved out of the timer's record for the call, so that no reference is counted.
     var target: TimerTarget?
-    /// What an owner's timer calls, one of the two: a function that takes the owner, or a block. Nil once it was called.
+    /// What an owner's timer calls, one of the two: a function that takes the owner, or a block. Nil once it was called, unless
+    /// it is lent.
     package var function: OwnerFunction?
     package var callback: Callback?
-    /// Whether the owner has lent the block, and takes it back when the call has ended.
-    package var returnsCallback = false
+    /// Whether the owner has lent the function or the block, and takes it back when the call has ended.
+    package var isLent = false
     /// Ticks beside the one of the call, and how far the timer has come on its grid with the call.
     package var missedTicks = 0
     var ticks = GridPosition(deadline_ns: .max)

@@ -160,7 +160,7 @@ extension FiringCore {
         fire.isEarly = record.pointee.isEarly
         fire.begun_ns = now_ns
         fire.isBeforeDeadline = entry.place_ns > now_ns
-        fire.returnsCallback = false
+        fire.isLent = false
         let call_ns = max(now_ns, entry.place_ns)
         record.pointee.phase = .firing
         fetchTarget(of: slot)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HRTimer
@@ -35,7 +36,7 @@ import Testing
         }
 
         mutating func run(_ mode: TimerLoop.Mode) {
-            state.runs = [LoopState.Run(mode: mode, index: state.modes.index(of: mode))]
+            state.push(LoopState.Run(mode: mode, index: state.modes.index(of: mode)))
             state.serveGroups()
         }
 
@@ -185,7 +186,7 @@ import Testing
     }
 
     private func run(_ state: inout LoopState) {
-        state.runs = [LoopState.Run(mode: .default, index: state.modes.index(of: .default))]
+        state.push(LoopState.Run(mode: .default, index: state.modes.index(of: .default)))
         state.serveGroups()
     }
 
@@ -244,6 +245,25 @@ import Testing
         let isMade = end(&fire)
         #expect(!isMade)
         #expect(pass().isEmpty)
+    }
+
+    @Test("The handler of a timer that is invalidated while the thread spins is freed at once, and only once")
+    func freedWhileSpinning() {
+        let canaries = Canaries()
+        var fire = Fire()
+        do {
+            let canary = canaries.make()
+            let timer = LoopTimer(fireAt: deadline, interval: .seconds(1), repeats: true) { _ in
+                withExtendedLifetime(canary) {}
+            }
+            loop.add(timer, forMode: .default)
+            let isPrepared = prepare(&fire)
+            #expect(isPrepared)
+            timer.invalidate()
+        }
+        #expect(canaries.count == 0)
+        let isMade = end(&fire)
+        #expect(!isMade)
     }
 
     @Test("A timer that is moved while the thread spins fires only at its new deadline, and reports no withdrawn call")
