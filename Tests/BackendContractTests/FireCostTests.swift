@@ -111,10 +111,6 @@ import Testing
         let seen = Touched(
             HRT_TOUCHED_LOOP,
             HRT_TOUCHED_LOOP_CORE,
-            HRT_TOUCHED_RETAIN,
-            HRT_TOUCHED_RELEASE,
-            HRT_TOUCHED_RETAIN_HOOK,
-            HRT_TOUCHED_RELEASE_HOOK,
             HRT_TOUCHED_OWNER_CALLS,
             HRT_TOUCHED_OWNER_CODE
         )

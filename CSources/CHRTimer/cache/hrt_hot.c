@@ -20,13 +20,6 @@ PAGE_ALIGNED(hrt_hot_wheel)
 
 _Thread_local hrt_touched_memory hrt_touched[HRT_TOUCHED_COUNT];
 
-// The Swift runtime, which is not linked where the C core is used alone.
-__attribute__((weak)) void swift_retain(void);
-__attribute__((weak)) void swift_release(void);
-// What those call (swift/Runtime/InstrumentsSupport.h).
-__attribute__((weak)) extern void *_swift_retain;
-__attribute__((weak)) extern void *_swift_release;
-
 // The data that a reading of the clock touches; NULL until they are found, and where there are
 // none.
 static const char *vdso_data;
@@ -56,24 +49,9 @@ static void note_same_for_all(void) {
     hrt_note_touched(HRT_TOUCHED_CLOCK_DATA, vdso_data, CLOCK_DATA);
 }
 
-static void note_counting(void) {
-    enum { FUNCTION = 128 };
-    hrt_note_touched(HRT_TOUCHED_RETAIN, (const void *)swift_retain, FUNCTION);
-    hrt_note_touched(HRT_TOUCHED_RELEASE, (const void *)swift_release, FUNCTION);
-    hrt_note_touched(HRT_TOUCHED_RETAIN_HOOK, &_swift_retain, sizeof _swift_retain);
-    hrt_note_touched(HRT_TOUCHED_RELEASE_HOOK, &_swift_release, sizeof _swift_release);
-}
-
 HRT_HOT
 const hrt_touched_memory *hrt_touched_here(void) {
     if (hrt_touched[HRT_TOUCHED_HOT_DATA].address == NULL) note_same_for_all();
     return hrt_touched;
-}
-
-HRT_HOT_LOOP
-const hrt_touched_memory *hrt_touched_by_loop(void) {
-    const hrt_touched_memory *touched = hrt_touched_here();
-    if (touched[HRT_TOUCHED_RETAIN].address == NULL) note_counting();
-    return touched;
 }
 #endif

@@ -65,16 +65,10 @@ typedef enum {
     HRT_TOUCHED_LOOP,
     HRT_TOUCHED_LOOP_CORE,
     // Code and data of other libraries: the same for all fires. The clock is the first thing that a
-    // woken thread reads.
+    // woken thread reads. Nothing of the Swift runtime: a fire counts no reference.
     HRT_TOUCHED_HOT_DATA,    // where the function that reads it is found, and other such words
     HRT_TOUCHED_CLOCK_CODE,  // that function, most often the vDSO's
     HRT_TOUCHED_CLOCK_DATA,  // what the vDSO reads
-    // Of the Swift runtime, for threads that run a loop. An engine's timer, and a source on its
-    // thread that nobody watches, count no reference in a fire.
-    HRT_TOUCHED_RETAIN,
-    HRT_TOUCHED_RELEASE,
-    HRT_TOUCHED_RETAIN_HOOK,
-    HRT_TOUCHED_RELEASE_HOOK,
     HRT_TOUCHED_COUNT,
 } hrt_touched_kind;
 
@@ -111,8 +105,6 @@ static inline void hrt_note_source_code(void) HRT_NONBLOCKING {
 // Returns where the calling thread notes what it touches. To be called before a wait: what comes
 // after it then reads no table to find the thread's memory, which is a page more.
 const hrt_touched_memory *_Nonnull hrt_touched_here(void);
-// The same for a thread that runs a loop.
-const hrt_touched_memory *_Nonnull hrt_touched_by_loop(void);
 
 // Prefetches the code of one more section.
 #define HRT_PREFETCH_CODE(name) \

@@ -185,7 +185,7 @@ HRT_HOT_LOOP
 static int look(hrt_loop *loop, bool waits) {
     loop->ready_count = 0;
     // A signal does not end the run; the timerfd's deadline is absolute.
-    const hrt_touched_memory *touched = hrt_touched_by_loop();
+    const hrt_touched_memory *touched = hrt_touched_here();
     hrt_poller_run(loop->poller, waits);
     if (waits) {
         HRT_PREFETCH_FIRE(hrt_hot_loop, touched);
@@ -214,7 +214,7 @@ static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
     int64_t wake_ns = deadline_ns == HRT_NEVER ? HRT_NEVER : deadline_ns - loop->slack_ns;
     bool is_over;
     int found;
-    const hrt_touched_memory *touched = hrt_touched_by_loop();
+    const hrt_touched_memory *touched = hrt_touched_here();
     loop->ready_count = 0;
     atomic_store(&loop->is_in_futex, true);
     do {
@@ -229,7 +229,7 @@ static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
 // Waits in poll(2): with nothing watched the poller would wait for the timerfd alone.
 static int wait_for_timer(hrt_loop *loop) {
     struct pollfd timer = {.fd = loop->timer_fd, .events = POLLIN};
-    const hrt_touched_memory *touched = hrt_touched_by_loop();
+    const hrt_touched_memory *touched = hrt_touched_here();
     hrt_must("poll", HRT_CALL(poll(&timer, 1, -1)));
     HRT_PREFETCH_FIRE(hrt_hot_loop, touched);
     loop->is_expired = true;

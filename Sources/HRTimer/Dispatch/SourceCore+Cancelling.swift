@@ -13,7 +13,7 @@ extension SourceCore {
                 state.running = hrt_thread_pointer()
                 letGo(&state, &engine, &left)
             }
-            left.owned.cancel?.run()
+            left.rest?.owned.cancel?.run()
             finish(left)
         }
         // Everything is freed before a waiting thread goes on.

@@ -13,23 +13,57 @@ extension SourceCore {
         _ leeway: Duration,
         _ phase: TimerPhase = .given
     ) {
+        let leeway_ns = leeway.attoseconds == 0 ? 0 : leeway.nanosecondsRoundedUp
+        let isCommon = Instant.clock == core.time.clock && deadline != .distantPast && phase == .given
+        let isDone =
+            isCommon
+            && updatePlain { state, record in
+                // A store, not an exchange: nobody needs to know where the deadline was moved to.
+                movable_ns.store(Self.closed, ordering: .relaxed)
+                set(deadline.nanoseconds, repetition, leeway_ns, &state, record)
+                return true
+            }
+        if !isDone { scheduleRarely(deadline, repetition, leeway, phase) }
+    }
+
+    /// Schedules a source for now, in a random phase, or on another clock than the engine's; also one that has extras.
+    @inline(never)
+    private func scheduleRarely<Instant: TimerInstant>(
+        _ deadline: Instant,
+        _ repetition: Recurrence,
+        _ leeway: Duration,
+        _ phase: TimerPhase
+    ) {
         var alarm = Instant.clock == core.time.clock ? nil : makeAlarm(Instant.clock)
         let now_ns = deadline == .distantPast ? (alarm?.time ?? core.time).now_ns : .min
         let given_ns = max(deadline.nanoseconds, now_ns)
         let deadline_ns = phase.first_ns(given_ns, repetition, random: core.time.randomNumber())
         let leeway_ns = leeway.nanosecondsRoundedUp
         update { state, record in
+            set(deadline_ns, repetition, leeway_ns, &state, record)
             // A cancelled source would keep the alarm for ever.
             if state.isCancelled { return }
-            record.pointee.position = GridPosition(deadline_ns: deadline_ns)
-            state.policyOfCall = nil
-            state.isIdle = false
-            record.pointee.recurrence = repetition.with(record.pointee.recurrence.policy)
-            state.placeJitter(record)
-            state.leeway_ns = capped(leeway_ns, repetition)
             if alarm != nil || state.extras != nil { swap(&alarm, &state.makeExtras().pointee.owned.alarm) }
         }
         alarm?.cancel()
+    }
+
+    /// Sets the ticks of a source that is not cancelled.
+    @inline(__always)
+    private func set(
+        _ deadline_ns: Int64,
+        _ repetition: Recurrence,
+        _ leeway_ns: Int64,
+        _ state: inout State,
+        _ record: UnsafeMutablePointer<TimerRecord>
+    ) {
+        if state.isCancelled { return }
+        record.pointee.position = GridPosition(deadline_ns: deadline_ns)
+        state.policyOfCall = nil
+        state.isIdle = false
+        record.pointee.recurrence = repetition.with(record.pointee.recurrence.policy)
+        state.placeJitter(record)
+        state.leeway_ns = capped(leeway_ns, repetition)
     }
 
     package var jitter: Jitter? { withLock { $0.extras?.pointee.givenJitter } }
@@ -70,40 +104,36 @@ extension SourceCore {
     }
 
     package func activate() {
-        let registration = begin { state in
+        let isDone = updatePlain { state, _ in
             if state.isActive { return false }
             state.isActive = true
             return true
         }
-        if registration { onTarget { [self] in callRegistration() } }
+        if isDone { return }
+        var isToRegister = false
+        updateFlags { state, _ in begin(&state, &isToRegister) }
+        if isToRegister { onTarget { [self] in callRegistration() } }
     }
 
     package func resume() {
-        let registration = begin { state in
-            if state.suspensions > 0 {
-                state.suspensions -= 1
-                return state.suspensions == 0
-            }
-            if state.isActive { return false }
-            state.isActive = true
-            return true
-        }
-        if registration { onTarget { [self] in callRegistration() } }
-    }
-
-    /// Applies `change`. Returns true if the source became active and its registration handler must be called first of all.
-    private func begin(_ change: (inout State) -> Bool) -> Bool {
         var isToRegister = false
         updateFlags { state, _ in
-            let wasActive = state.isActive
-            guard change(&state) else { return false }
-            isToRegister =
-                !wasActive && state.isActive && state.hasRegistration && !state.isInFlight
-                && !state.isCancelled
-            if isToRegister { state.isInFlight = true }
-            return true
+            if state.suspensions == 0 { return begin(&state, &isToRegister) }
+            state.suspensions -= 1
+            return state.suspensions == 0
         }
-        return isToRegister
+        if isToRegister { onTarget { [self] in callRegistration() } }
+    }
+
+    /// Makes the source active. Returns false if it is already. `isToRegister` becomes true if the registration handler must be
+    /// called first of all.
+    @inline(__always)
+    private func begin(_ state: inout State, _ isToRegister: inout Bool) -> Bool {
+        if state.isActive { return false }
+        state.isActive = true
+        isToRegister = state.hasRegistration && !state.isInFlight && !state.isCancelled
+        if isToRegister { state.isInFlight = true }
+        return true
     }
 
     package func suspend() {
@@ -115,22 +145,22 @@ extension SourceCore {
 
     package func cancel() {
         var left = Left()
-        let mustFinish = engineState.withLock { engine -> Bool in
-            if state.isCancelled { return false }
-            // A store, not an exchange: nobody needs to know where the deadline was moved to.
-            movable_ns.store(Self.closed, ordering: .relaxed)
-            setCancelled(&state)
-            if !state.isInFlight, !state.hasCancelHandler {
-                // There is no handler to call where the handlers belong, so everything is freed at once.
-                letGo(&state, &engine, &left)
-                state.isInFlight = true
-                return false
-            }
-            left.mustWake = rearm(&state, &engine)
+        var mustFinish = false
+        let engine = engineState.lock()
+        if state.isCancelled { return engineState.unlock() }
+        // A store, not an exchange: nobody needs to know where the deadline was moved to.
+        movable_ns.store(Self.closed, ordering: .relaxed)
+        setCancelled(&state)
+        if !state.isInFlight, !state.hasCancelHandler {
+            // There is no handler to call where the handlers belong, so everything is freed at once.
+            letGo(&state, &engine.pointee, &left)
+        } else {
+            left.mustWake = rearm(&state, &engine.pointee)
             // A call in flight finishes the cancelling when it ends. Not one that a loop may never make.
-            defer { state.isInFlight = true }
-            return !state.isInFlight || state.running == nil && state.isCalledByLoop
+            mustFinish = !state.isInFlight || state.running == nil && state.isCalledByLoop
         }
+        state.isInFlight = true
+        engineState.unlock()
         finish(left)
         if mustFinish { finishCancellingOnTarget() }
     }

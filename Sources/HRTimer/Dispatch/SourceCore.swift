@@ -168,8 +168,29 @@ import Synchronization
         submit?.run()
     }
 
+    /// Updates a source without extras as `updateFlags` does: one whose call is never submitted, and whose deadline is on the
+    /// engine's clock. Leaves a movable deadline open unless `change` closes it. Returns false, without a change, if the source has
+    /// extras.
+    @inline(__always)
+    func updatePlain(_ change: (inout State, UnsafeMutablePointer<TimerRecord>) -> Bool) -> Bool {
+        // Without a closure, which would keep copies of what it captures.
+        let engine = engineState.lock()
+        let isPlain = state.extras == nil
+        var mustWake = false
+        if isPlain {
+            register(&state, &engine.pointee)
+            if let record = record(state, engine.pointee), change(&state, record) {
+                mustWake = rearm(&state, &engine.pointee)
+            }
+        }
+        engineState.unlock()
+        if mustWake { core.wake() }
+        return isPlain
+    }
+
     /// Updates the source as `update` does, for a `change` that may change nothing: the timer then keeps its place among equal
     /// deadlines. `change` returns whether it changed something, and must leave the ticks alone.
+    @inline(__always)
     func updateFlags(_ change: (inout State, inout FiringCore) -> Bool) {
         let (mustWake, submit) = engineState.withLock { engine -> (Bool, Callback?) in
             register(&state, &engine)
@@ -189,8 +210,9 @@ import Synchronization
 
     @inline(never)
     private func makeTimer(_ state: inout State, _ engine: inout FiringCore) {
-        state.timer = engine.addOwned(self)
-        state.hasEnded = engine.isShutDown
+        let timer = engine.addOwned(self)
+        state.timer = timer
+        state.hasEnded = timer == .stale
     }
 
     /// Returns a function that has `deliver` called on the target, and from there on the actor; nil for the engine's thread.
@@ -257,58 +279,86 @@ import Synchronization
         /// The engine's reference to the source itself.
         var target: TimerTarget?
         var event: Callback?
-        var owned = SourceExtras.Owned()
-        var lateHandlers: LateHandlers?
+        /// Nil without extras. By reference: most sources have none, and nothing then is initialized and freed.
+        var rest: Rest?
         var mustWake = false
     }
 
+    final class Rest {
+        var owned = SourceExtras.Owned()
+        let lateHandlers: LateHandlers?
+
+        init(_ extras: UnsafeMutablePointer<SourceExtras>) {
+            swap(&owned, &extras.pointee.owned)
+            lateHandlers = extras.pointee.lateHandlers
+        }
+    }
+
     /// Does the part of ending that must be done without the lock.
+    @inline(__always)
     func finish(_ left: borrowing Left) {
         if left.mustWake { core.wake() }
-        left.owned.alarm?.cancel()
-        left.lateHandlers?.removeAll()
+        guard let rest = left.rest else { return }
+        rest.owned.alarm?.cancel()
+        rest.lateHandlers?.removeAll()
     }
 
     /// Moves what is to be freed into `left`, the first time, and removes the engine's timer. With the lock held.
+    @inline(__always)
     func letGo(_ state: inout State, _ engine: inout FiringCore, _ left: inout Left) {
         if let timer = state.timer.take() { left.mustWake = engine.removeOwned(timer, &left.target) }
         left.event = state.event.take()
         state.isEventLent = false
-        if let extras = state.extras {
-            swap(&left.owned, &extras.pointee.owned)
-            left.lateHandlers = extras.pointee.lateHandlers
-        }
+        if let extras = state.extras { left.rest = Rest(extras) }
     }
 
     /// Sets the event handler. With an actor the handler is called on that actor, and the ticks are counted there.
     package func setEventHandler(_ handler: consuming Callback?, on actor: (any Actor)? = nil) {
         // The replaced handler is freed after unlocking: what it captured may call back.
         var handler = handler
-        var former: (Callback?, (any Actor)?)
+        var former: Former?
+        // Without a closure, and with what is rare apart: most sources get their handler once, before anything else.
+        let engine = engineState.lock()
+        register(&state, &engine.pointee)
+        if state.isCancelled || state.hasEnded { return engineState.unlock() }
+        swap(&state.event, &handler)
+        state.isEventLent = false
+        if actor != nil || state.extras != nil && state.actor != nil { former = setActor(actor, &state) }
+        let isIdle = state.isIdle
+        engineState.unlock()
+        if isIdle { endIdleness() }
+        _ = consume former
+    }
+
+    /// Waits for deadlines again if the source now has a handler.
+    @inline(never)
+    private func endIdleness() {
         let (mustWake, submit) = engineState.withLock { engine -> (Bool, Callback?) in
-            register(&state, &engine)
-            if state.isCancelled || state.hasEnded { return (false, nil) }
-            swap(&state.event, &handler)
-            state.isEventLent = false
-            if actor != nil || state.extras != nil && state.actor != nil { former = setActor(actor, &state) }
             guard state.isIdle, state.event != nil, let record = record(state, engine) else { return (false, nil) }
             Self.forgetTicks(now_ns(state), state, record)
             state.isIdle = false
             return rearmOrSubmit(&state, &engine)
         }
-        withExtendedLifetime(former) {}
         if mustWake { core.wake() }
         submit?.run()
     }
 
-    /// Sets the actor, and returns the replaced objects, to be freed after unlocking.
-    private func setActor(_ actor: (any Actor)?, _ state: inout State) -> (Callback?, (any Actor)?) {
+    /// What a new handler replaces beside the former one, to be freed after unlocking.
+    private final class Former {
+        let submit: Callback?
+        let actor: (any Actor)?
+
+        init(_ submit: Callback?, _ actor: (any Actor)?) { (self.submit, self.actor) = (submit, actor) }
+    }
+
+    @inline(never)
+    private func setActor(_ actor: (any Actor)?, _ state: inout State) -> Former {
         let extras = state.makeExtras()
         defer {
             extras.pointee.owned.actor = actor
             setDelivery(&state, extras)
         }
-        return (extras.pointee.owned.submit, extras.pointee.owned.actor)
+        return Former(extras.pointee.owned.submit, extras.pointee.owned.actor)
     }
 
     package func setRegistrationHandler(_ handler: (@Sendable () -> Void)?) {

@@ -83,6 +83,16 @@ public import CHRTimer
     @inlinable
     init(mutex: UnsafeMutablePointer<hrt_lock>) { self.mutex = mutex }
 
+    /// Takes the lock; see `Locked.lock()`.
+    @inlinable @inline(__always)
+    package func lock() -> UnsafeMutablePointer<Value> {
+        hrt_lock_acquire(mutex)
+        return Locked.value(mutex)
+    }
+
+    @inlinable @inline(__always)
+    package func unlock() { hrt_lock_release(mutex) }
+
     @inlinable
     package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result

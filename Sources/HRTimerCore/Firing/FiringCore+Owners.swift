@@ -94,7 +94,7 @@ extension FiringCore {
     /// Removes an owner's timer. Moves its target to `target`, which must be nil; the caller releases it after unlocking.
     /// Returns true if the caller must wake the thread.
     package mutating func removeOwned(_ token: TimerToken, _ target: inout TimerTarget?) -> Bool {
-        guard !isShutDown, isLive(token) else { return false }
+        if isShutDown { return false }
         let mustWake = withdraw(token)
         _ = remove(token, &target)
         return mustWake

@@ -65,9 +65,9 @@ import Synchronization
     private let byAddress = PassedByAddress()
 
     package var account = FiringAccount()
-    private var hasEnded = false
+    @usableFromInline var hasEnded = false
     /// Identifies the process that the thread is in; a child of fork(2) has another generation.
-    private let generation = hrt_fork_generation()
+    @usableFromInline let generation = hrt_fork_generation()
     /// Whether the queue has nothing more to give back, so that `records` is trimmed next.
     var isTrimmingRecords = false
 
@@ -107,17 +107,12 @@ import Synchronization
         fatalError("no memory for one more timer: \(TimerError(operation: "grow", errorNumber: -status))")
     }
 
-    var isInForkedChild: Bool { generation != hrt_fork_generation() }
+    @inlinable @inline(__always)
+    package var isInForkedChild: Bool { generation != hrt_fork_generation() }
 
     /// Whether the core has ended; true also in a child of fork(2), which lacks the thread. Nothing else may be read there.
     @inlinable @inline(__always)
-    package var isShutDown: Bool { readIsShutDown() }
-
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
-    @usableFromInline @inline(__always)
-    func readIsShutDown() -> Bool { hasEnded || isInForkedChild }
+    package var isShutDown: Bool { hasEnded || isInForkedChild }
 }
 
 // Sendable: it alone owns the memory behind its pointers and, being noncopyable, it is in one place at a time.

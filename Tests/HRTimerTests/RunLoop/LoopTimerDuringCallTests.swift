@@ -1,4 +1,4 @@
-import Dispatch
+import Glibc
 import HRTimerTesting
 import TestSupport
 import Testing
@@ -94,31 +94,26 @@ import Testing
         "A handler whose timer another thread ends while it runs is freed when it has returned, before who waits for that goes on",
         arguments: [false, true]
     )
-    func endedByThread(isRemovedFirst: Bool) async {
-        let (begun, ended, returned, waited) = (Latch(), Latch(), Latch(), Latch())
+    func endedByThread(isRemovedFirst: Bool) async throws {
+        let (begun, ended, waited) = (Latch(), Latch(), Latch())
         let timer = timer { _ in
             begun.open()
             ended.wait()
         }
-        let mainLoop = loop
-        let until = seconds(3)
-        DispatchQueue.global().async { [log, canaries] in
-            begun.wait()
-            if isRemovedFirst { mainLoop.remove(timer, forMode: .default) }
-            timer.invalidate()
-            log.append("\(canaries.count) alive")
-            ended.open()
-            timer.invalidateAndWait()
-            log.append("\(canaries.count) alive")
-            waited.open()
-        }
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                mainLoop.run(until: until)
-                returned.open()
-                continuation.resume()
+        // Threads of their own: one that has a loop, as any thread of Dispatch may, would not wait.
+        pthread_detach(
+            try startThread { [loop, log, canaries] in
+                begun.wait()
+                if isRemovedFirst { loop.remove(timer, forMode: .default) }
+                timer.invalidate()
+                log.append("\(canaries.count) alive")
+                ended.open()
+                timer.invalidateAndWait()
+                log.append("\(canaries.count) alive")
+                waited.open()
             }
-        }
+        )
+        pthread_detach(try startThread { [loop, until = seconds(3)] in loop.run(until: until) })
         await waited.opened()
         #expect(canaries.count == 0)
         #expect(log.all == ["1 alive", "1 alive", "0 alive"])
