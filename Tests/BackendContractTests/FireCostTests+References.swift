@@ -1,0 +1,56 @@
+// Unoptimized code counts a reference for each copy.
+#if !DEBUG
+import CTestSupport
+import HRTimer
+import TestSupport
+import Testing
+
+// In a process of its own, since the whole runtime counts then.
+extension FireCostTests {
+    @Test(
+        "A fire of an engine's timer, of a source on its thread, and of a loop's timer counts no reference",
+        .enabled(if: !isSanitized, "a sanitizer's build counts others")
+    )
+    func references() async {
+        await #expect(processExitsWith: .success) {
+            ctest_count_references()
+            let engine = try TimerEngine()
+            ctest_begin_fires()
+            let token = engine.schedule(after: .zero, every: .microseconds(200)) { _ in ctest_note_fire() }
+            #expect(Self.referencesOfFires() == 0)
+            await engine.cancelAndWait(token)
+
+            let source = TimerSource(engine: engine)
+            ctest_begin_fires()
+            source.setEventHandler { ctest_note_fire() }
+            source.schedule(deadline: .now, repeating: .microseconds(200))
+            source.activate()
+            #expect(Self.referencesOfFires() == 0)
+            await source.cancelAndWait()
+
+            let thread = try TimerLoop.thread(name: "references")
+            ctest_begin_fires()
+            let timer = LoopTimer(timeInterval: .microseconds(200), repeats: true) { _ in ctest_note_fire() }
+            thread.loop.add(timer, forMode: .default)
+            #expect(Self.referencesOfFires() == 0)
+            await thread.shutdown()
+
+            // The count sees what it counts.
+            ctest_begin_fires()
+            let kept = Recorder<[Int]>()
+            let list = [kept.count]
+            engine.schedule(after: .zero, every: .microseconds(200)) { _ in
+                kept.append(list)
+                ctest_note_fire()
+            }
+            #expect(Self.referencesOfFires() >= 100)
+            await engine.shutdown()
+        }
+    }
+
+    private static func referencesOfFires() -> Int64 {
+        while ctest_references_of_fires() < 0 { pause(.milliseconds(5)) }
+        return ctest_references_of_fires()
+    }
+}
+#endif
