@@ -2,11 +2,11 @@
 
 #include <stdatomic.h>
 
-// What swift_retain calls once it is told to (swift/Runtime/InstrumentsSupport.h). The flag is weak,
-// because earlier runtimes have none and always call the hook.
+// What swift_retain calls once it is told to (swift/Runtime/InstrumentsSupport.h). The flag is
+// weak, because earlier runtimes have none and always call the hook.
 extern void *(*_swift_retain)(void *object);
-__attribute__((weak)) extern bool
-    _swift_enableSwizzlingOfAllocationAndRefCountingFunctions_forInstrumentsOnly;
+#define FLAG _swift_enableSwizzlingOfAllocationAndRefCountingFunctions_forInstrumentsOnly
+__attribute__((weak)) extern bool FLAG;
 
 static void *(*retain)(void *object);
 static _Thread_local int64_t retained;
@@ -19,8 +19,7 @@ static void *counting_retain(void *object) {
 void ctest_count_references(void) {
     retain = _swift_retain;
     _swift_retain = counting_retain;
-    bool *flag = &_swift_enableSwizzlingOfAllocationAndRefCountingFunctions_forInstrumentsOnly;
-    if (flag != NULL) *flag = true;
+    if (&FLAG != NULL) FLAG = true;
 }
 
 enum { FIRST = 10, LAST = 110 };
