@@ -98,14 +98,11 @@ bool ctest_hot_begins_with_a_page(void);
 const void *_Nullable ctest_touched(int kind);
 size_t ctest_touched_bytes(int kind);
 
-// Makes the Swift runtime count the references that each thread retains, from now on and in the
-// whole process.
-void ctest_count_references(void);
 // Begins to count fires, all of which must be on one thread. Call it before the first of them.
 void ctest_begin_fires(void);
 // Notes one fire, from its handler.
 void ctest_note_fire(void);
-// Returns how many references were retained from the tenth fire to the 110th; -1 before that.
+// Returns how many references the process retained from the tenth fire to the 110th; -1 before that.
 int64_t ctest_references_of_fires(void);
 
 // Has malloc give back the free memory that it keeps, with malloc_trim(3).
