@@ -102,7 +102,7 @@ size_t ctest_touched_bytes(int kind);
 void ctest_begin_fires(void);
 // Notes one fire, from its handler.
 void ctest_note_fire(void);
-// Returns how many references the process retained from the tenth fire to the 110th; -1 before that.
+// Returns how many references the process retained from the 10th fire to the 110th; -1 before that.
 int64_t ctest_references_of_fires(void);
 
 // Has malloc give back the free memory that it keeps, with malloc_trim(3).
