@@ -3,8 +3,46 @@ import CHRTimer
 import HRTimerCore
 import Synchronization
 
-// The end of a cancelled source.
+// The end of a source.
 extension SourceCore {
+    /// Everything that an ended source no longer needs, to be freed after unlocking.
+    struct Left: ~Copyable {
+        /// The engine's reference to the source itself.
+        var target: TimerTarget?
+        var event: Callback?
+        /// Nil without extras. By reference: most sources have none, and nothing then is initialized and freed.
+        var rest: Rest?
+        var mustWake = false
+    }
+
+    final class Rest {
+        var owned = SourceExtras.Owned()
+        let lateHandlers: LateHandlers?
+
+        init(_ extras: UnsafeMutablePointer<SourceExtras>) {
+            swap(&owned, &extras.pointee.owned)
+            lateHandlers = extras.pointee.lateHandlers
+        }
+    }
+
+    /// Does the part of ending that must be done without the lock.
+    @inline(__always)
+    func finish(_ left: borrowing Left) {
+        if left.mustWake { core.wake() }
+        guard let rest = left.rest else { return }
+        rest.owned.alarm?.cancel()
+        rest.lateHandlers?.removeAll()
+    }
+
+    /// Moves what is to be freed into `left`, the first time, and removes the engine's timer. With the lock held.
+    @inline(__always)
+    func letGo(_ state: inout State, _ engine: inout FiringCore, _ left: inout Left) {
+        if let timer = state.timer.take() { left.mustWake = engine.removeOwned(timer, &left.target) }
+        left.event = state.event.take()
+        state.isEventLent = false
+        if let extras = state.extras { left.rest = Rest(extras) }
+    }
+
     /// Calls the cancel handler and frees everything. Only the first call finds something: the handlers are gone then.
     func finishCancelling() {
         do {

@@ -274,44 +274,6 @@ import Synchronization
         isCancelledForAll.store(true, ordering: .relaxed)
     }
 
-    /// Everything that an ended source no longer needs, to be freed after unlocking.
-    struct Left: ~Copyable {
-        /// The engine's reference to the source itself.
-        var target: TimerTarget?
-        var event: Callback?
-        /// Nil without extras. By reference: most sources have none, and nothing then is initialized and freed.
-        var rest: Rest?
-        var mustWake = false
-    }
-
-    final class Rest {
-        var owned = SourceExtras.Owned()
-        let lateHandlers: LateHandlers?
-
-        init(_ extras: UnsafeMutablePointer<SourceExtras>) {
-            swap(&owned, &extras.pointee.owned)
-            lateHandlers = extras.pointee.lateHandlers
-        }
-    }
-
-    /// Does the part of ending that must be done without the lock.
-    @inline(__always)
-    func finish(_ left: borrowing Left) {
-        if left.mustWake { core.wake() }
-        guard let rest = left.rest else { return }
-        rest.owned.alarm?.cancel()
-        rest.lateHandlers?.removeAll()
-    }
-
-    /// Moves what is to be freed into `left`, the first time, and removes the engine's timer. With the lock held.
-    @inline(__always)
-    func letGo(_ state: inout State, _ engine: inout FiringCore, _ left: inout Left) {
-        if let timer = state.timer.take() { left.mustWake = engine.removeOwned(timer, &left.target) }
-        left.event = state.event.take()
-        state.isEventLent = false
-        if let extras = state.extras { left.rest = Rest(extras) }
-    }
-
     /// Sets the event handler. With an actor the handler is called on that actor, and the ticks are counted there.
     package func setEventHandler(_ handler: consuming Callback?, on actor: (any Actor)? = nil) {
         // The replaced handler is freed after unlocking: what it captured may call back.
