@@ -65,7 +65,7 @@ typedef enum {
     HRT_TOUCHED_LOOP,
     HRT_TOUCHED_LOOP_CORE,
     // Code and data of other libraries: the same for all fires. The clock is the first thing that a
-    // woken thread reads. Nothing of the Swift runtime: a fire counts no reference.
+    // woken thread reads. Nothing of the Swift runtime: a plain fire counts no reference.
     HRT_TOUCHED_HOT_DATA,    // where the function that reads it is found, and other such words
     HRT_TOUCHED_CLOCK_CODE,  // that function, most often the vDSO's
     HRT_TOUCHED_CLOCK_DATA,  // what the vDSO reads

@@ -15,6 +15,7 @@ extension SourceCore {
         var mustWake = false
     }
 
+    /// What an ended source leaves of its extras.
     final class Rest {
         var owned = SourceExtras.Owned()
         let lateHandlers: LateHandlers?

@@ -104,14 +104,9 @@ extension SourceCore {
     }
 
     package func activate() {
-        let isDone = updatePlain { state, _ in
-            if state.isActive { return false }
-            state.isActive = true
-            return true
-        }
-        if isDone { return }
         var isToRegister = false
-        updateFlags { state, _ in begin(&state, &isToRegister) }
+        let isDone = updatePlain { state, _ in begin(&state, &isToRegister) }
+        if !isDone { updateFlags { state, _ in begin(&state, &isToRegister) } }
         if isToRegister { onTarget { [self] in callRegistration() } }
     }
 

@@ -149,17 +149,22 @@ extension LoopTimer {
     /// another loop, which left the timer alone until now, or when the timer is added to one. A timer that the loop still had
     /// when it ended is invalid.
     func endCallElsewhere(by core: LoopCore, now_ns: Int64) {
-        var hasEnded = withLink { link in
+        let hasLoopEnded = withLink { link in
             link.core === core && !core.isInForkedChild && core.state.withLock { $0.isEnded }
         }
+        var hasEnded = false
         var released = Released()
         var ending: Ending?
         update { state, _ in
-            if !state.endCall(now_ns: now_ns) { hasEnded = true }
+            hasEnded = !state.endCall(now_ns: now_ns)
             ending = state.extras?.ending
             if ending != nil { released.object = state.extras.take() }
         }
-        if hasEnded { end(isRevoked: false) }
+        if hasLoopEnded {
+            coreHasEnded()
+        } else if hasEnded {
+            end(isRevoked: false)
+        }
         ending?.latch.open()
         withExtendedLifetime(released) {}
     }

@@ -24,7 +24,7 @@ package func moveOut<Value>(_ place: inout Value?) -> Value {
 }
 
 /// Copies the function in a place to a place that holds nil, without counting a reference. The function must stay where it is
-/// until `giveBack(_:)`; if somebody must free it earlier, he calls `keepLent(_:)` first.
+/// until `giveBack(_:)`. Code that frees it earlier calls `keepLent(_:)` first.
 @inlinable @inline(__always)
 package func lend<Function>(_ place: inout Function?, to borrower: inout Function?) {
     assert(borrower == nil, "what is there would never be let go")
@@ -45,6 +45,7 @@ package func giveBack<Function>(_ borrower: inout Function?) {
 /// Counts the reference of the place to which a function was lent, which must release it from now on.
 @inline(never)
 package func keepLent<Function>(_ function: Function?) {
+    // Never deinitialized: what is left is the reference.
     withUnsafeTemporaryAllocation(of: Function?.self, capacity: 1) { $0.initializeElement(at: 0, to: function) }
 }
 
