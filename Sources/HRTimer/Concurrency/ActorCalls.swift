@@ -155,7 +155,8 @@ func withoutActor(
     struct Plain { let callback: Callback? }
     var place = Isolated(function: consume function)
     return withUnsafeMutablePointer(to: &place) { place in
-        actor = place.pointee.function?.isolation
+        // Looked at first: to copy an actor counts a reference, also if there is none.
+        if place.pointee.function?.isolation != nil { actor = place.pointee.function?.isolation }
         let plain = moveWithoutActor(place, as: Plain.self)
         place.initialize(to: Isolated(function: nil))
         return plain.callback

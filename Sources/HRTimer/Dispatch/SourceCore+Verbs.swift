@@ -7,28 +7,22 @@ import Synchronization
 extension SourceCore {
     /// Schedules the source. Not inlined: a caller that only needs `moveLater` then saves none of the registers that this uses.
     @inline(never)
-    package func schedule<Instant: TimerInstant>(
-        _ deadline: Instant,
-        _ repetition: Recurrence,
-        _ leeway: Duration,
-        _ phase: TimerPhase = .given
-    ) {
+    package func schedule<Instant: TimerInstant>(_ deadline: Instant, _ repetition: Recurrence, _ leeway: Duration) {
         let leeway_ns = leeway.attoseconds == 0 ? 0 : leeway.nanosecondsRoundedUp
-        let isCommon = Instant.clock == core.time.clock && deadline != .distantPast && phase == .given
         let isDone =
-            isCommon
+            Instant.clock == core.time.clock && deadline != .distantPast
             && updatePlain { state, record in
                 // A store, not an exchange: nobody needs to know where the deadline was moved to.
                 movable_ns.store(Self.closed, ordering: .relaxed)
                 set(deadline.nanoseconds, repetition, leeway_ns, &state, record)
                 return true
             }
-        if !isDone { scheduleRarely(deadline, repetition, leeway, phase) }
+        if !isDone { schedule(deadline, repetition, leeway, .given) }
     }
 
-    /// Schedules a source for now, in a random phase, or on another clock than the engine's; also one that has extras.
+    /// Schedules any source: also for now, in a random phase, on another clock than the engine's, and one that has extras.
     @inline(never)
-    private func scheduleRarely<Instant: TimerInstant>(
+    package func schedule<Instant: TimerInstant>(
         _ deadline: Instant,
         _ repetition: Recurrence,
         _ leeway: Duration,

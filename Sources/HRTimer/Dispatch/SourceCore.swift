@@ -98,6 +98,10 @@ import Synchronization
         /// The policy under which the present call began, and under which it ends; nil if the source was scheduled since. Then
         /// a withdrawal of the call restores nothing.
         var policyOfCall: MissedTickPolicy?
+
+        // Inlined, so that a new source is written once: made elsewhere, the state is written twice.
+        @inline(__always)
+        init() {}
     }
 
     @inline(__always)
@@ -274,20 +278,36 @@ import Synchronization
         isCancelledForAll.store(true, ordering: .relaxed)
     }
 
-    /// Sets the event handler. With an actor the handler is called on that actor, and the ticks are counted there.
-    package func setEventHandler(_ handler: consuming Callback?, on actor: (any Actor)? = nil) {
-        // The replaced handler is freed after unlocking: what it captured may call back.
-        var handler = handler
-        var former: Former?
+    /// Sets the event handler of no actor.
+    package func setEventHandler(_ handler: consuming Callback?) {
         // Without a closure, and with what is rare apart: most sources get their handler once, before anything else.
         let engine = engineState.lock()
         register(&state, &engine.pointee)
-        if state.isCancelled || state.hasEnded { return engineState.unlock() }
-        swap(&state.event, &handler)
-        state.isEventLent = false
-        if actor != nil || state.extras != nil && state.actor != nil { former = setActor(actor, &state) }
-        let isIdle = state.isIdle
+        let isFirst =
+            state.event == nil && state.extras == nil && !state.isEventLent && !state.isIdle && !state.isCancelled
+            && !state.hasEnded
+        if isFirst {
+            fill(&state.event, handler)
+            return engineState.unlock()
+        }
         engineState.unlock()
+        setEventHandler(handler, on: nil)
+    }
+
+    /// Sets the event handler. With an actor the handler is called on that actor, and the ticks are counted there.
+    @inline(never)
+    package func setEventHandler(_ handler: consuming Callback?, on actor: (any Actor)?) {
+        // The replaced handler is freed after unlocking: what it captured may call back.
+        var handler = handler
+        var former: Former?
+        let isIdle = engineState.withLock { engine in
+            register(&state, &engine)
+            if state.isCancelled || state.hasEnded { return false }
+            swap(&state.event, &handler)
+            state.isEventLent = false
+            if actor != nil || state.extras != nil && state.actor != nil { former = setActor(actor, &state) }
+            return state.isIdle
+        }
         if isIdle { endIdleness() }
         _ = consume former
     }

@@ -149,7 +149,7 @@ public final class TimerSource: Sendable {
     public func setEventHandler(_ handler: consuming (@isolated(any) @Sendable () -> Void)?) {
         var actor: (any Actor)?
         let callback = withoutActor(consume handler, &actor)
-        core.setEventHandler(callback, on: actor)
+        if let actor { core.setEventHandler(callback, on: actor) } else { core.setEventHandler(callback) }
     }
 
     /// Sets the handler to call once when the source becomes active, before the event handler and where that is called. A task

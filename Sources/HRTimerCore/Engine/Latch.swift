@@ -86,6 +86,7 @@ import CHRTimer
 @usableFromInline package struct WaitList: Sendable {
     @usableFromInline var latch: Latch?
 
+    @inlinable @inline(__always)
     package init() {}
 
     /// Returns the latch to wait for after unlocking: the same one for all who come before it is released.
