@@ -208,9 +208,10 @@ struct WatchedDescriptors: Sendable {
         return entry
     }
 
-    /// Whether something else is watched than the mode needs.
+    /// Whether something else may be watched than the mode needs. Does not ask whether there are any sources: a collection that
+    /// is empty lies in Swift's runtime, in a page that a fire then touches for that alone.
     @inline(__always)
-    func mustUpdate(_ index: Int) -> Bool { hasChanged || watched != index && !entries.isEmpty }
+    func mustUpdate(_ index: Int) -> Bool { hasChanged || watched != index }
 
     /// Watches what the running mode serves and nothing else. Returns the sources that the kernel refused.
     mutating func update(_ waiter: LoopWaiter, _ index: Int, _ modes: ModeTable) -> [LoopSource] {
