@@ -52,8 +52,11 @@ import Testing
         #expect(parked < deadline)
         // The spin budget allows no longer lead.
         #expect(parked.advanced(by: .milliseconds(2)) > deadline)
-        // Each sleep is recorded once, with its lateness from the task's deadline.
-        #expect(engine.lateness.count == 50 + sleeps)
+        // Each sleep is recorded once, with its lateness from the task's deadline. A deadline that passed before the task got to
+        // its sleep, on a busy machine, makes none.
+        let fires = Int(engine.statistics.fires)
+        #expect(engine.lateness.count == fires)
+        #expect(1...50 + sleeps ~= fires)
         #expect(engine.lateness.earlyCount == 0)
         await engine.shutdown()
     }

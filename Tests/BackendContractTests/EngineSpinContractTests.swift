@@ -135,7 +135,10 @@ import Testing
         }
         #expect(isSooner)
         engine.shutdown()
-        #expect(Set(calls.all.map(\.token)).count == calls.count)
+        // On a busy machine a timer may be moved inside its call. It then has a second one, for the new deadline.
+        let callsOfTimers = Dictionary(grouping: calls.all, by: \.token).values.map { $0.map(\.deadline) }
+        #expect(callsOfTimers.allSatisfy { $0.count == 1 || $0.count == 2 && $0[0] > $0[1] })
+        #expect(calls.all.count { $0.token == calls.all.last?.token } == 1)
         #expect(calls.all.allSatisfy { $0.firedAt >= $0.deadline })
     }
 

@@ -5,19 +5,20 @@ import Synchronization
 
 // The verbs that users call. Any thread.
 extension SourceCore {
-    /// Schedules the source. Not inlined: a caller that only needs `moveLater` then saves none of the registers that this uses.
+    /// Schedules the source on the engine's clock. Not inlined: a caller that only needs `moveLater` then saves none of the
+    /// registers that this uses.
     @inline(never)
-    package func schedule<Instant: TimerInstant>(_ deadline: Instant, _ repetition: Recurrence, _ leeway: Duration) {
+    func schedulePlain(_ deadline: MonotonicInstant, _ repetition: Recurrence, _ leeway: Duration) {
         let leeway_ns = leeway.attoseconds == 0 ? 0 : leeway.nanosecondsRoundedUp
         let isDone =
-            Instant.clock == core.time.clock && deadline != .distantPast
+            core.time.clock == .monotonic && deadline != .distantPast
             && updatePlain { state, record in
                 // A store, not an exchange: nobody needs to know where the deadline was moved to.
                 movable_ns.store(Self.closed, ordering: .relaxed)
                 set(deadline.nanoseconds, repetition, leeway_ns, &state, record)
                 return true
             }
-        if !isDone { schedule(deadline, repetition, leeway, .given) }
+        if !isDone { schedule(deadline, repetition, leeway) }
     }
 
     /// Schedules any source: also for now, in a random phase, on another clock than the engine's, and one that has extras.
@@ -26,7 +27,7 @@ extension SourceCore {
         _ deadline: Instant,
         _ repetition: Recurrence,
         _ leeway: Duration,
-        _ phase: TimerPhase
+        _ phase: TimerPhase = .given
     ) {
         var alarm = Instant.clock == core.time.clock ? nil : makeAlarm(Instant.clock)
         let now_ns = deadline == .distantPast ? (alarm?.time ?? core.time).now_ns : .min

@@ -278,8 +278,8 @@ import Synchronization
         isCancelledForAll.store(true, ordering: .relaxed)
     }
 
-    /// Sets the event handler of no actor.
-    package func setEventHandler(_ handler: consuming Callback?) {
+    /// Sets an event handler that belongs to no actor.
+    func setPlainEventHandler(_ handler: consuming Callback?) {
         // Without a closure, and with what is rare apart: most sources get their handler once, before anything else.
         let engine = engineState.lock()
         register(&state, &engine.pointee)
@@ -291,12 +291,12 @@ import Synchronization
             return engineState.unlock()
         }
         engineState.unlock()
-        setEventHandler(handler, on: nil)
+        setEventHandler(handler)
     }
 
     /// Sets the event handler. With an actor the handler is called on that actor, and the ticks are counted there.
     @inline(never)
-    package func setEventHandler(_ handler: consuming Callback?, on actor: (any Actor)?) {
+    package func setEventHandler(_ handler: consuming Callback?, on actor: (any Actor)? = nil) {
         // The replaced handler is freed after unlocking: what it captured may call back.
         var handler = handler
         var former: Former?

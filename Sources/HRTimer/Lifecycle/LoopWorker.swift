@@ -1,6 +1,5 @@
 #if os(Linux)
 public import HRTimerCore
-import HRTimerLibc
 
 /// A thread that works as long as its loop has something to do: it ends when its last timer is invalidated.
 ///
@@ -10,14 +9,14 @@ import HRTimerLibc
 ///         }, forMode: .default)
 ///     }
 ///
-/// It does what `Thread` and `RunLoop.current.run()` do together. The loop runs in the default mode; sources, triggers and
-/// blocks keep it running as timers do, and `loop.stop()` does not end it. The thread holds itself: no reference to the
-/// worker need be kept. It blocks all signals. For a thread that waits for work, see
+/// A `LoopThread` that ends when it is idle: what `Thread` and `RunLoop.current.run()` do together. The loop runs in the
+/// default mode; sources, triggers and blocks keep it running as timers do, and `loop.stop()` does not end it. The thread
+/// holds itself: no reference to the worker need be kept. It blocks all signals. For a thread that waits for work, see
 /// `TimerLoop.thread(name:precision:realTime:time:)`.
 public final class LoopWorker: Sendable {
     /// The thread's loop; once the thread has ended, nothing can be added to it.
     public let loop: TimerLoop
-    private let running: RunningLoop
+    private let thread: LoopThread
 
     /// Starts the thread, which calls `setUp` and then runs its loop. At most 15 bytes of the name are kept.
     ///
@@ -32,21 +31,27 @@ public final class LoopWorker: Sendable {
         time: TimeBase = .current,
         setUp: @escaping @Sendable (TimerLoop) -> Void
     ) throws(TimerError) {
-        loop = TimerLoop(time: time, precision: precision)
-        running = try RunningLoop(loop, "the worker", name, realTime, setUp)
-        pthread_detach(running.thread)
+        thread = try LoopThread(
+            name: name,
+            precision: precision,
+            realTime: realTime,
+            time: time,
+            endsWhenIdle: true,
+            setUp
+        )
+        loop = thread.loop
     }
 
     /// What the kernel granted and refused of `realTime`: one result for each requested setting; none without. Waits
     /// until the thread has begun to run.
     @available(*, noasync)
-    public var settingResults: [SettingResult] { running.settingResults.all }
+    public var settingResults: [SettingResult] { thread.settingResults }
 
     /// `settingResults` for asynchronous functions: no thread of theirs waits.
-    public func awaitSettingResults() async -> [SettingResult] { await running.settingResults.awaitAll() }
+    public func awaitSettingResults() async -> [SettingResult] { await thread.awaitSettingResults() }
 
     /// Whether the thread has done its work.
-    public var isFinished: Bool { running.hasEnded.isOpen }
+    public var isFinished: Bool { thread.hasEnded.isOpen }
 
     /// Ends the work early: after the handler that may be running, its timers are invalid and their handlers freed.
     /// Does not wait, unlike `LoopThread.shutdown()`: see `wait()`.
@@ -59,13 +64,13 @@ public final class LoopWorker: Sendable {
     @available(*, noasync)
     public func wait() {
         if CurrentLoop.value === loop { return }
-        running.hasEnded.wait()
+        thread.hasEnded.wait()
     }
 
     /// Waits as `wait()` does, for asynchronous functions: no thread of theirs waits.
     public func wait() async {
         if CurrentLoop.value === loop { return }
-        await running.hasEnded.opened()
+        await thread.hasEnded.opened()
     }
 }
 #endif

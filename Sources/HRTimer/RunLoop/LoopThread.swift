@@ -15,50 +15,79 @@ import HRTimerLibc
 public final class LoopThread: Sendable {
     /// The thread's loop, kept alive while it has nothing to do. Nothing can be added to it once the thread has ended.
     public let loop: TimerLoop
-    private let running: RunningLoop
+    private let thread: pthread_t
+    private let results = ThreadSettingResults()
+    /// Opened by the thread when its loop has ended and all handlers are freed.
+    let hasEnded = Latch()
+    /// Whether the thread ends when its loop has nothing left, and is detached: a worker's.
+    private let endsWhenIdle: Bool
     /// Whether the thread was joined. One caller of `shutdown()` joins it with the lock held; the others wait for that.
     private let isJoined = Locked(false)
 
+    /// Starts the thread, which calls `setUp` and then runs the loop in the default mode. Messages of a virtual time name the
+    /// thread by what it is and by its name.
     init(
         name: String,
         precision: TimerPrecision,
         realTime: RealTimeSettings?,
-        time: TimeBase
+        time: TimeBase,
+        endsWhenIdle: Bool = false,
+        _ setUp: @escaping @Sendable (TimerLoop) -> Void = { _ in }
     ) throws(TimerError) {
-        loop = TimerLoop(time: time, precision: precision)
-        loop.isKeptAlive = true
-        running = try RunningLoop(loop, "the loop's thread", name, realTime)
+        let loop = TimerLoop(time: time, precision: precision)
+        if !endsWhenIdle { loop.isKeptAlive = true }
+        self.loop = loop
+        self.endsWhenIdle = endsWhenIdle
+        if let failure = loop.waiter.failure { throw failure }
+        loop.reserve()
+        let kind = endsWhenIdle ? "the worker" : "the loop's thread"
+        let work = time.onThread("\(kind) \(name)") { [results, hasEnded] in
+            results.withSettings(realTime, threadName: name) { wakeLatency in
+                loop.waiter.wakeLatency = wakeLatency
+                loop.runUntilEnded(setUp)
+            }
+            hasEnded.open()
+        }
+        thread = try startThread {
+            name.withCString { hrt_thread_set_name($0) }
+            // For handlers that sleep; the timerfd that the loop waits by is exempt from slack. Cannot fail, since 1 is
+            // within the range.
+            if precision > .coalesced { _ = hrt_thread_set_timer_slack_ns(1) }
+            work()
+        }
+        if endsWhenIdle { pthread_detach(thread) }
     }
 
     deinit {
+        if endsWhenIdle { return }
         reportNotKept()
         shutdown()
         if loop.core.isInForkedChild { return }
         // A handler of the thread released the last reference: nobody else can join the thread.
-        if isJoined.withLock({ !$0 }) { pthread_detach(running.thread) }
+        if isJoined.withLock({ !$0 }) { pthread_detach(thread) }
     }
 
     /// What the kernel granted and refused of `realTime`: one result for each setting that was requested, none without
     /// `realTime`. Waits until the thread has begun to run.
     @available(*, noasync)
-    public var settingResults: [SettingResult] { running.settingResults.all }
+    public var settingResults: [SettingResult] { results.all }
 
     /// Returns `settingResults` to an asynchronous function, without blocking a thread.
-    public func awaitSettingResults() async -> [SettingResult] { await running.settingResults.awaitAll() }
+    public func awaitSettingResults() async -> [SettingResult] { await results.awaitAll() }
 
     /// Ends the thread, and with it the loop, after the handler that may be running; see `TimerEngine.shutdown()`. When this
     /// returns, the thread has ended for every caller but its own handlers. Idempotent. Any thread. `pthread_join(3)`.
     @available(*, noasync)
     public func shutdown() {
         guard mustJoin() else { return }
-        running.hasEnded.wait()
+        hasEnded.wait()
         join()
     }
 
     /// Ends the thread as the other `shutdown()` does, from an asynchronous function: the task waits, and no thread does.
     public func shutdown() async {
         guard mustJoin() else { return }
-        await running.hasEnded.opened()
+        await hasEnded.opened()
         // Blocks only briefly: the thread waits for nobody any more.
         join()
     }
@@ -68,12 +97,12 @@ public final class LoopThread: Sendable {
         if loop.core.isInForkedChild { return false }
         loop.refuseToRun()
         // As long as the thread is not joined, no other thread has its id; after that there is nothing to wait for.
-        return !isCurrent(running.thread)
+        return !isCurrent(thread)
     }
 
     private func join() {
         isJoined.withLock { isJoined in
-            if !isJoined { pthread_join(running.thread, nil) }
+            if !isJoined { pthread_join(thread, nil) }
             isJoined = true
         }
     }
@@ -100,6 +129,25 @@ extension TimerLoop {
     func refuseToRun() {
         state.withLock { $0.setEnded() }
         waiter.wake()
+    }
+
+    /// Runs the loop for the whole life of the calling thread.
+    fileprivate func runUntilEnded(_ setUp: @Sendable (TimerLoop) -> Void) {
+        guard claim() else { return }
+        // From here on the destructor of the thread-specific value ends the loop if a handler exits the thread.
+        CurrentLoop.adopt(self)
+        setUp(self)
+        while canRun { run() }
+        // Ends the loop here rather than at the thread's end, so that all handlers are freed when `hasEnded` opens.
+        end()
+    }
+
+    /// Whether `run()` would not return at once: the loop has not ended, and it is kept alive or has something to do.
+    private var canRun: Bool {
+        state.withLock { state in
+            guard let index = state.modes.known(.default) else { return false }
+            return !state.isEnded && state.hasWork(in: index)
+        }
     }
 }
 #endif
