@@ -155,7 +155,7 @@ func withoutActor(
     struct Plain { let callback: Callback? }
     var place = Isolated(function: consume function)
     return withUnsafeMutablePointer(to: &place) { place in
-        // Looked at first: to copy an actor counts a reference, also if there is none.
+        // Most functions have no actor, and to copy nil calls the runtime too, to count no reference.
         if place.pointee.function?.isolation != nil { actor = place.pointee.function?.isolation }
         let plain = moveWithoutActor(place, as: Plain.self)
         place.initialize(to: Isolated(function: nil))

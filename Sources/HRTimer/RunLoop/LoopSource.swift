@@ -208,8 +208,8 @@ struct WatchedDescriptors: Sendable {
         return entry
     }
 
-    /// Whether something else may be watched than the mode needs. Does not ask whether there are any sources: a collection that
-    /// is empty lies in Swift's runtime, in a page that a fire then touches for that alone.
+    /// Whether something else may be watched than the mode needs. Does not ask whether there are any sources: all empty
+    /// dictionaries share an object in Swift's runtime, whose page each fire would touch for that alone.
     @inline(__always)
     func mustUpdate(_ index: Int) -> Bool { hasChanged || watched != index }
 
