@@ -73,6 +73,35 @@ import Testing
         #expect(sizes.all[0] == 0 && sizes.all[1] > 1_000, "\(sizes.all)")
     }
 
+    @Test("Of timers that are due together the last one's memory is recorded, and a cancelled one is no follower")
+    func touchedByCrowd() async throws {
+        let engine = try TimerEngine()
+        let records = Recorder<UInt>()
+        let isDone = Latch()
+        let touched: @Sendable () -> Void = {
+            records.append(UInt(bitPattern: ctest_touched(Int32(HRT_TOUCHED_RECORD.rawValue))))
+        }
+        // Armed by a handler, they are all due when it has returned.
+        engine.schedule(at: .now) { _ in
+            let due = MonotonicInstant.now
+            engine.schedule(at: due) { _ in touched() }
+            let cancels = Recorder<TimerToken>()
+            engine.schedule(at: due) { _ in
+                touched()
+                engine.cancel(cancels.all[0])
+                // Due after all others, and alone.
+                engine.schedule(at: .now) { _ in
+                    touched()
+                    isDone.open()
+                }
+            }
+            cancels.append(engine.schedule(at: due) { _ in touched() })
+        }
+        await isDone.opened()
+        await engine.shutdown()
+        #expect(records.count == 3 && records.all[0] == records.all[1] && records.all[1] != records.all[2])
+    }
+
     @Test("The code and the data of the vDSO that reading the clock touches are found")
     func vdso() throws {
         // `String(contentsOfFile:)` reads a part only of a file whose size reads as 0.

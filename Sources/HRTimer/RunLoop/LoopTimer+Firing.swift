@@ -110,14 +110,21 @@ extension TimerLoop {
         let after_ns = core.time.now_ns
         // Without a closure, which would keep copies of what it captures.
         let loop = core.state.lock()
-        core.state.noteTouched()
-        hrt_note_touched(HRT_TOUCHED_LOOP, Unmanaged.passUnretained(self).toOpaque(), 192)
-        hrt_note_touched(HRT_TOUCHED_LOOP_CORE, Unmanaged.passUnretained(core).toOpaque(), 192)
         let after = loop.pointee.finish(&fire, now_ns: after_ns, wasCalled: true)
         let hasNext = loop.pointee.prepareNext(now_ns: after_ns, &next)
         core.state.unlock()
         if after != .armed { leave(after, &fire, after_ns) }
-        return hasNext ? after_ns : nil
+        if hasNext { return after_ns }
+        noteTouched()
+        return nil
+    }
+
+    /// Notes what each pass touches, for the thread's next wake; see hrt_hot.h.
+    @inline(__always)
+    private func noteTouched() {
+        core.state.noteTouched()
+        hrt_note_touched(HRT_TOUCHED_LOOP, Unmanaged.passUnretained(self).toOpaque(), 192)
+        hrt_note_touched(HRT_TOUCHED_LOOP_CORE, Unmanaged.passUnretained(core).toOpaque(), 192)
     }
 
     /// Does what remains to be done without the lock after a call.

@@ -167,8 +167,14 @@ extension LoopTimer.State {
     }
 
     /// Called when the timer has become invalid. If its handler runs, others can wait from now on until it has returned.
+    @inline(__always)
     mutating func noteEnding(_ core: LoopCore?) {
-        guard isFiring, extras == nil else { return }
+        if isFiring { addEnding(core) }
+    }
+
+    @inline(never)
+    private mutating func addEnding(_ core: LoopCore?) {
+        if extras != nil { return }
         extras = LoopTimer.Extras(userInfo: nil, ending: LoopTimer.Ending(hasLeftItsCall ? nil : core))
     }
 

@@ -10,7 +10,7 @@ extension Fire {
     #endif
     package mutating func deliver(_ now_ns: Int64, on time: TimeBase?) {
         // A fire that was prepared ahead was fetched before the spin.
-        if !isBeforeDeadline { fetch() }
+        if !isBeforeDeadline, !hasNext { fetch() }
         // Moved out rather than copied, so that no reference count changes.
         let target = self.target.take()
         switch target {

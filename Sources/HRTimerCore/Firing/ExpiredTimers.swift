@@ -24,8 +24,11 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
     private var lists: UnsafeMutableBufferPointer<List>
     private var listCount = 0
     private var count = 0
-    /// Right after `pop`: two expired timers, most likely the next one and the one after it; stale if none is known.
+    /// Two expired timers, most likely those that follow the one that `pop` returned last; stale if none is known.
     private(set) var likelyNext = (first: TimerToken.stale, second: TimerToken.stale)
+
+    @inline(__always)
+    var hasLikelyNext: Bool { likelyNext.first.generation != 0 }
 
     init() {
         lists = .allocate(capacity: 4)
@@ -86,6 +89,7 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
         assert(lists[place].entries[position].token.slot == entry.token.slot, "the timer is in another place")
         lists[place].remove(at: position)
         count -= 1
+        likelyNext = (.stale, .stale)
     }
 
     /// Returns the earliest entry of the groups that are served.

@@ -68,6 +68,8 @@ package struct Fire: ~Copyable {
     /// Whether the timer is removed and fires no more. Set by the owner.
     package var removesTimer = false
     var hasCoreEnded = false
+    /// Whether another expired timer is known to follow: the core then has fetched what they call while it made the calls before.
+    var hasNext = false
     /// The deadline that it is called for.
     package internal(set) var deadline_ns = Int64.max
     /// The instant from which it counts as late: its deadline, unless the timer was armed later.

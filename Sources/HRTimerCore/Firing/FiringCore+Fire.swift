@@ -86,7 +86,6 @@ extension FiringCore {
         let (target, captured) = words(of: slot)
         hrt_prefetch(target, 256)
         hrt_prefetch(captured, 32)
-        hrt_note_touched(HRT_TOUCHED_OWNER, target, 256)
     }
 
     /// Notes the code that asks an owner for its call. It lies in no section of `hrt_hot.h`, since the compiler writes it.
@@ -136,6 +135,8 @@ extension FiringCore {
     /// Notes what this fire touches, for the thread's next wake; see hrt_hot.h.
     @inline(__always)
     private mutating func noteTouched(_ slot: UInt32, _ fire: inout Fire) {
+        noteCode(of: slot)
+        hrt_note_touched(HRT_TOUCHED_OWNER, words(of: slot).0, 256)
         // Unsafe: only the address is kept, to prefetch it.
         withUnsafePointer(to: &fire) { hrt_note_touched(HRT_TOUCHED_FIRE, $0, MemoryLayout<Fire>.size) }
         hrt_queue_note_touched(queue, slot)
@@ -163,9 +164,12 @@ extension FiringCore {
         fire.isLent = false
         let call_ns = max(now_ns, entry.place_ns)
         record.pointee.phase = .firing
-        fetchTarget(of: slot)
-        noteCode(of: slot)
-        noteTouched(slot, &fire)
+        fire.hasNext = expired.hasLikelyNext
+        // Of a crowd only the last one's: it is the thread's latest fire.
+        if !fire.hasNext {
+            fetchTarget(of: slot)
+            noteTouched(slot, &fire)
+        }
         // Moved out rather than copied, so that no reference count changes.
         let target = record.pointee.target.take()
         let isToBeMade: Bool
