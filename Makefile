@@ -3,6 +3,9 @@ SWIFT ?= swift
 ARGS ?=
 # Further options of swift test.
 TESTS ?=
+# With BUILD_ONLY=1 the targets below that run tests in builds of their own only build them.
+TEST = $(SWIFT) $(if $(BUILD_ONLY),build --build-tests,test --disable-xctest $(TESTS))
+only = $(if $(BUILD_ONLY),,--filter '$(1)')
 PYTHON ?= .build/python/bin/python
 SOURCES = Package.swift Sources Tests Benchmarks Snippets Examples
 # Undefined behaviour in C traps at once; the full runtime of UBSan is not part of Swift's toolchain.
@@ -200,7 +203,7 @@ FEWER = HRTIMER_MODEL_OPERATIONS=5000 HRTIMER_FIRES=5000
 # Strict too, which spares CI a build of its own for that.
 sanitize-thread:
 	$(FEWER) TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/Tests/thread-sanitizer.supp" \
-	    $(SWIFT) test --disable-xctest --sanitize=thread $(STRICT) --scratch-path .build-tsan $(TESTS)
+	    $(TEST) --sanitize=thread $(STRICT) --scratch-path .build-tsan
 
 # 10^5 random operations with deadlines, in task groups and outside, under both sanitizers; by hand: some minutes each.
 deadline-rounds:
@@ -211,7 +214,7 @@ deadline-rounds:
 # stacks that it may not read under it, and both then wait for each other.
 sanitize-address:
 	$(FEWER) SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0:handle_sigill=1 \
-	    $(SWIFT) test --disable-xctest --sanitize=address $(UBSAN) --scratch-path .build-asan $(TESTS)
+	    $(TEST) --sanitize=address $(UBSAN) --scratch-path .build-asan
 
 # What is marked HRT_NONBLOCKING neither allocates, locks nor blocks: the compiler looks (-Wfunction-effects), and
 # RealtimeSanitizer ends the process at the first call that might. Needs clang 20, as Swift has it since 6.2.
@@ -227,8 +230,8 @@ sanitize-realtime:
 # 10^7 fires on frozen time, 10^5 on the real clocks with and without a storm of signals, and what a fire allocates: the
 # optimized build, a minute or two once it is there.
 never-early:
-	HRTIMER_FIRES=10000000 HRTIMER_REAL_FIRES=100000 $(SWIFT) test -c release -Xswiftc -enable-testing \
-	    --disable-xctest --scratch-path .build-release --filter 'NeverEarlyTests|FireCostTests'
+	HRTIMER_FIRES=10000000 HRTIMER_REAL_FIRES=100000 $(TEST) -c release -Xswiftc -enable-testing \
+	    --scratch-path .build-release $(call only,NeverEarlyTests|FireCostTests)
 
 # Reports of 10^6 fires on frozen time and 10^6 real ones: the parts of each add up within 2 µs, less than 5 % of the time is
 # unexplained. Optimized; a minute or two once it is built.
@@ -250,10 +253,11 @@ async-let-fault:
 	gdb -nx -batch -x Tests/AsyncLetFault/hold.py .build/async-let-fault
 
 # What other packages make of our clocks, and we of theirs: a package of its own, so that nobody else fetches them.
+ECOSYSTEM = --package-path Tests/Ecosystem --scratch-path .build-ecosystem
 ecosystem:
-	$(SWIFT) test --package-path Tests/Ecosystem --scratch-path .build-ecosystem --disable-xctest $(TESTS)
-	for example in PeriodicWork SearchField; do \
-	    timeout 60 $$($(SWIFT) build --package-path Tests/Ecosystem --scratch-path .build-ecosystem --show-bin-path)/$$example || exit 1; done
+	$(TEST) $(ECOSYSTEM)
+	$(if $(BUILD_ONLY),,for example in PeriodicWork SearchField; do \
+	    timeout 60 $$($(SWIFT) build $(ECOSYSTEM) --show-bin-path)/$$example || exit 1; done)
 
 # The tests of swift-async-algorithms, checked out under the build folder: as they are, under HRTimerExecutors; their clocks
 # replaced, on virtual time, by the seeds SEEDS.
@@ -348,17 +352,17 @@ musl:
 # Loops under the main loops of others. Needs libglib2.0-dev, libuv1-dev and libsdl2-dev.
 HOSTS = --package-path Examples/Hosts --scratch-path .build-hosts
 hosts:
-	$(SWIFT) test $(HOSTS) --disable-xctest $(TESTS)
-	for example in LoopInGLib LoopInLibuv LoopInSDL LoopInFrames; do \
-	    timeout 60 $$($(SWIFT) build $(HOSTS) --show-bin-path)/$$example || exit 1; done
+	$(TEST) $(HOSTS)
+	$(if $(BUILD_ONLY),,for example in LoopInGLib LoopInLibuv LoopInSDL LoopInFrames; do \
+	    timeout 60 $$($(SWIFT) build $(HOSTS) --show-bin-path)/$$example || exit 1; done)
 
 # Without the trait Libevent: the suites of loops, waits and executors, on an epoll set of our own; and a program that does
 # not load libevent.
 without-libevent:
 	$(SWIFT) build --disable-default-traits --scratch-path .build-without-libevent --product GameLoop
 	! ldd .build-without-libevent/debug/GameLoop | grep libevent
-	$(SWIFT) test --disable-default-traits --scratch-path .build-without-libevent --disable-xctest $(TESTS) \
-	    --filter 'Loop|RunTests|Serve|Host|Waiter|Wake|Perform|Refused|MainThread'
+	$(TEST) --disable-default-traits --scratch-path .build-without-libevent \
+	    $(call only,Loop|RunTests|Serve|Host|Waiter|Wake|Perform|Refused|MainThread)
 
 # On a Mac the package compiles to nothing: the same with its conditions turned round.
 not-linux:
