@@ -10,6 +10,9 @@ struct CompareCommand: ParsableCommand {
             the runs differ by without any reason. Measure both with the same options and the same --seed. A machine's mood \
             changes within minutes: Benchmarks/compare-builds measures two builds in turn, and compares all their results.
 
+            Results of bench ops are paired in their order; a verdict needs nine of each, and rivals in them show what \
+            is noise.
+
             Exit codes: 0 nothing is slower, 1 a file cannot be read or the builds differ, 2 something is slower, \
             64 wrong usage.
             """
@@ -39,17 +42,27 @@ struct CompareCommand: ParsableCommand {
 
     func run() throws {
         let read = try files.map { try ResultFile.read($0) }
-        let comparison = try Comparison(
-            before: .joined(Array(read.prefix(read.count / 2))),
-            after: .joined(Array(read.suffix(read.count / 2)))
-        )
+        let before = Array(read.prefix(read.count / 2))
+        let after = Array(read.suffix(read.count / 2))
+        if read.allSatisfy({ !$0.operations.isEmpty }) {
+            let changes = try OperationChanges(before: before, after: after)
+            try write(changes.json, slower: changes.count(.slower)) {
+                OperationChangesText(changes: changes, isColoured: $0).text
+            }
+        } else {
+            let comparison = try Comparison(before: .joined(before), after: .joined(after))
+            try write(comparison.json, slower: comparison.count(.slower)) {
+                ComparisonText(comparison: comparison, isColoured: $0).text
+            }
+        }
+    }
+
+    private func write(_ json: JSONValue, slower: Int, _ text: (_ isColoured: Bool) -> String) throws {
         let output = ReportOutput.standard()
         switch format {
-        case .text:
-            let isColoured = ReportShape(formats: [], color: color).isColoured(output)
-            try output.write(ComparisonText(comparison: comparison, isColoured: isColoured).text)
-        case .json: try output.write(comparison.json.text() + "\n")
+        case .text: try output.write(text(ReportShape(formats: [], color: color).isColoured(output)))
+        case .json: try output.write(json.text() + "\n")
         }
-        if comparison.count(.slower) > 0 { throw ExitCode(2) }
+        if slower > 0 { throw ExitCode(2) }
     }
 }

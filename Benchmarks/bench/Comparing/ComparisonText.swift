@@ -33,7 +33,7 @@ struct ComparisonText {
         let interval = several ? timeText(row.interval_ns).aligned(to: 11) : ""
         let cells = Quantity.allCases.map { (row[$0].map(pair) ?? "–").aligned(to: 22) }
         let reasons = row.reasons.isEmpty ? "" : "  " + row.reasons.joined(separator: ", ")
-        return painted(row.verdict) + row.id.padded(to: width) + interval + cells.joined() + reasons
+        return row.verdict.painted(isColoured) + row.id.padded(to: width) + interval + cells.joined() + reasons
     }
 
     private func pair(_ change: Change) -> String {
@@ -51,16 +51,6 @@ struct ComparisonText {
 
     private func missing(_ title: String, _ names: [String]) -> [String] {
         names.isEmpty ? [] : ["\(title): \(names.joined(separator: ", "))"]
-    }
-
-    private func painted(_ verdict: Verdict) -> String {
-        let text = verdict.rawValue.padded(to: 9)
-        guard isColoured else { return text }
-        switch verdict {
-        case .faster: return "\u{1b}[32m\(text)\u{1b}[0m"
-        case .slower: return "\u{1b}[31m\(text)\u{1b}[0m"
-        case .same, .unclear: return text
-        }
     }
 }
 
@@ -92,5 +82,17 @@ extension Comparison {
             "only_before": .array(onlyBefore.map { .string($0) }),
             "only_after": .array(onlyAfter.map { .string($0) }),
         ]
+    }
+}
+
+extension Verdict {
+    func painted(_ isColoured: Bool) -> String {
+        let text = rawValue.padded(to: 9)
+        guard isColoured else { return text }
+        switch self {
+        case .faster: return "\u{1b}[32m\(text)\u{1b}[0m"
+        case .slower: return "\u{1b}[31m\(text)\u{1b}[0m"
+        case .same, .unclear: return text
+        }
     }
 }

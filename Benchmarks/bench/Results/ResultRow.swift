@@ -115,6 +115,7 @@ struct OperationRow: Decodable, Sendable {
     let operation: String
     let timers: Int
     let nsPerOp: Double?
+    let cpuPerOp_ns: Double?
     let bytesPerTimer: Double?
     let skippedBecause: String?
     let ratioToBase: Double?
@@ -124,6 +125,7 @@ struct OperationRow: Decodable, Sendable {
     enum CodingKeys: String, CodingKey {
         case id, operation, timers, early
         case nsPerOp = "ns_per_op"
+        case cpuPerOp_ns = "cpu_ns_per_op"
         case bytesPerTimer = "bytes_per_timer"
         case skippedBecause = "skipped_because"
         case ratioToBase = "ratio_to_base"
