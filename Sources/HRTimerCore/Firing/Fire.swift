@@ -68,7 +68,8 @@ package struct Fire: ~Copyable {
     /// Whether the timer is removed and fires no more. Set by the owner.
     package var removesTimer = false
     var hasCoreEnded = false
-    /// Whether another expired timer is known to follow: the core then has fetched what they call while it made the calls before.
+    /// Whether another expired timer is known to follow. What most of such a crowd call is prefetched during the calls before; see
+    /// `FiringCore.fetchNext`.
     var hasNext = false
     /// The deadline that it is called for.
     package internal(set) var deadline_ns = Int64.max
