@@ -32,6 +32,9 @@ struct hrt_histogram {
     _Atomic uint64_t *counts;
 };
 
+// Most fires are at most this late.
+enum { USUAL_NS = 1000000 };
+
 static size_t index_of(const hrt_histogram *histogram, uint64_t magnitude_ns) {
     uint64_t sub_bucket_mask = (UINT64_C(2) << histogram->half_bits) - 1;
     int bucket = 63 - __builtin_clzll(magnitude_ns | sub_bucket_mask) - histogram->half_bits;
@@ -113,6 +116,16 @@ static void widen_extremes(hrt_histogram *histogram, int64_t low_ns, int64_t hig
     }
 }
 
+// The first write to a page faults: for the counts of most fires, here and not in the fire.
+static void touch_usual(hrt_histogram *histogram) {
+    size_t page_slots = 4096 / sizeof histogram->counts[0];  // the smallest page that Linux has
+    size_t last = slot_of(histogram, USUAL_NS);
+    for (size_t slot = slot_of(histogram, 0); slot < last; slot += page_slots) {
+        atomic_store_explicit(&histogram->counts[slot], 0, memory_order_relaxed);
+    }
+    atomic_store_explicit(&histogram->counts[last], 0, memory_order_relaxed);
+}
+
 int hrt_histogram_create(int significant_digits, int64_t highest_ns,
                          hrt_histogram **out_histogram) {
     // log2 of half the number of sub-buckets that tell values apart to that many digits: of the
@@ -139,6 +152,7 @@ int hrt_histogram_create(int significant_digits, int64_t highest_ns,
         return -ENOMEM;
     }
     histogram->highest_ns = first_beyond_ns - 1;
+    touch_usual(histogram);
     atomic_init(&histogram->min_ns, INT64_MAX);
     atomic_init(&histogram->max_ns, INT64_MIN);
     *out_histogram = histogram;

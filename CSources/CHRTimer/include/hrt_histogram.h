@@ -30,9 +30,9 @@ typedef struct {
 // Creates an empty histogram and allocates all its memory now. A value keeps significant_digits
 // decimal digits (1 ... 4). The range is -highest_ns ... highest_ns (1 ... INT64_MAX / 2), widened
 // to the end of the last bucket; values outside are counted in one bucket at each end. 3 digits and
-// 10 s take 400 KB, 2 digits 60 KB; pages in which nothing is counted stay untouched. The caller
-// owns the histogram until hrt_histogram_destroy. Returns 0, -EINVAL for arguments out of range, or
-// -ENOMEM.
+// 10 s take 400 KB, 2 digits 60 KB. Pages in which nothing is counted stay untouched, but for those
+// of 0 ... 1 ms: recording such a value causes no page fault. The caller owns the histogram until
+// hrt_histogram_destroy. Returns 0, -EINVAL for arguments out of range, or -ENOMEM.
 int hrt_histogram_create(int significant_digits, int64_t highest_ns,
                          hrt_histogram *_Nullable *_Nonnull out_histogram);
 
