@@ -124,10 +124,10 @@ struct HRTHistogramTests {
         .enabled(if: !isSanitized, "the sanitizers' own memory faults")
     )
     func doesNotFault() {
-        func faults() -> Int {
-            var usage = rusage()
-            getrusage(RUSAGE_THREAD, &usage)
-            return usage.ru_minflt
+        func faults() -> Int64 {
+            var counts = hrt_thread_counts()
+            hrt_thread_counts_read(-1, &counts)
+            return counts.minor_faults
         }
         // The first round brings in the code.
         let faulted = (0..<2).map { _ in
