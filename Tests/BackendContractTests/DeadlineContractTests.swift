@@ -112,10 +112,14 @@ struct DeadlineContractTests {
         let begun = Count()
         let sawAll = Count()
         @Sendable func operate(until deadline: MonotonicInstant) async {
+            let hasBegun = Count()
             await withDeadline(deadline, clock: clock) {
                 await withTaskCancellationHandler {
-                    while !Task.isCancelled { usleep(100) }
+                    // Not until the task is cancelled, which is so before its handlers run: an operation that returns in between
+                    // removes its handler.
+                    while hasBegun.value == 0 { usleep(100) }
                 } onCancel: {
+                    hasBegun.add()
                     begun.add()
                     if comes({ begun.value == 3 }) { sawAll.add() }
                 }
