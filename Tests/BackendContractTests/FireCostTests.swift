@@ -233,6 +233,19 @@ import Testing
     }
 
     @Test(
+        "The first timers that an engine fires together need no allocation either",
+        .enabled(if: !isSanitized, whyNot)
+    )
+    func crowdAllocations() async {
+        await #expect(processExitsWith: .success) {
+            // The first engine of a process also makes Swift's runtime build types.
+            var counts: [UInt64] = []
+            for _ in 1...2 { counts.append(try await Allocations.ofFirstCrowd(on: TimerEngine())) }
+            #expect(counts[1] == 0, "\(counts)")
+        }
+    }
+
+    @Test(
         "A punctual fire of an engine with a lateness watch and a flight recorder allocates nothing either",
         .enabled(if: !isSanitized, whyNot)
     )
@@ -348,6 +361,22 @@ private enum Allocations {
             if let count = box.count { return count }
             pause(.milliseconds(5))
         }
+    }
+
+    /// The allocations from a timer's fire to the last of fifty that follow with one deadline.
+    static func ofFirstCrowd(on engine: TimerEngine) async -> UInt64 {
+        let counted = Locked((before: UInt64(0), after: UInt64(0)))
+        let isDone = Latch()
+        let deadline = MonotonicInstant.now + .milliseconds(100)
+        for number in 1...50 {
+            engine.schedule(at: deadline) { _ in
+                counted.withLock { $0.after = cbench_thread_allocations() }
+                if number == 50 { isDone.open() }
+            }
+        }
+        engine.schedule(after: .zero) { _ in counted.withLock { $0.before = cbench_thread_allocations() } }
+        await isDone.opened()
+        return counted.withLock { $0.after - $0.before }
     }
 
     private final class Box: Sendable {

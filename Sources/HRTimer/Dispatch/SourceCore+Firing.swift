@@ -77,7 +77,12 @@ extension SourceCore: TimerOwner {
     }
 
     /// Returns the reading of the clock that the deadlines are on.
-    func now_ns(_ state: borrowing State) -> Int64 { (state.alarm?.time ?? core.time).now_ns }
+    @inline(__always)
+    func now_ns(_ state: borrowing State) -> Int64 {
+        // Not a choice between two `TimeBase` values, which would copy one and count its reference.
+        if let alarm = state.alarm { return alarm.time.now_ns }
+        return core.time.now_ns
+    }
 
     /// Whether a call of the event handler may be made now.
     private func isDue(_ state: borrowing State, _ engine: borrowing FiringCore) -> Bool {
@@ -224,7 +229,9 @@ extension SourceCore: TimerOwner {
         let latch = endRunning(&state)
         if let record = record(state, engine) {
             if wasCalled {
-                endTicks(now_ns, record)
+                if let policy = state.policyAtReturn {
+                    state.endTick(state.alarm?.time.now_ns ?? now_ns, record, policy)
+                }
             } else if state.policyOfCall != nil {
                 state.restoreTicks(engine.before, record)
             }
@@ -239,16 +246,6 @@ extension SourceCore: TimerOwner {
             if !isCancelled { return }
             if isLater { finishCancellingOnTarget() } else { finishCancelling() }
         }
-    }
-
-    /// Sets the next deadline, if the call began under a policy that lets the return of its handler decide it. A schedule that was
-    /// set during the call holds instead.
-    #if compiler(>=6.3)
-    @section("hrt_hot_source")
-    #endif
-    private func endTicks(_ now_ns: Int64, _ record: UnsafeMutablePointer<TimerRecord>) {
-        guard let policy = state.policyOfCall, policy.decidesAtReturn else { return }
-        state.endTick(state.alarm?.time.now_ns ?? now_ns, record, policy)
     }
 
     /// Rearms after a withdrawn call if a thread has changed the timer meanwhile; otherwise the engine restores the timer.
@@ -321,7 +318,9 @@ extension SourceCore: TimerOwner {
         let callback = take()
         callback?.run()
         let (latch, isCancelled, next) = withLock { state, engine in
-            if isEvent, callback != nil, let record = record(state, engine) { endTicks(core.time.now_ns, record) }
+            if isEvent, callback != nil, let policy = state.policyAtReturn, let record = record(state, engine) {
+                state.endTick(now_ns(state), record, policy)
+            }
             let latch = endRunning(&state)
             return (latch, state.isCancelled, rearmOrSubmit(&state, &engine, isAfterCall: isEvent))
         }

@@ -98,6 +98,10 @@ import Synchronization
         /// The policy under which the present call began, and under which it ends; nil if the source was scheduled since. Then
         /// a withdrawal of the call restores nothing.
         var policyOfCall: MissedTickPolicy?
+        /// The policy under which the return of the present call's handler decides the next deadline; nil for others, and if the
+        /// source was scheduled since.
+        @inline(__always)
+        var policyAtReturn: MissedTickPolicy? { policyOfCall.flatMap { $0.decidesAtReturn ? $0 : nil } }
 
         // Inlined, so that a new source is written once: made elsewhere, the state is written twice.
         @inline(__always)

@@ -30,8 +30,12 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
     @inline(__always)
     var hasLikelyNext: Bool { likelyNext.first.generation != 0 }
 
+    /// Makes the first list at once, whatever group will use it, so that no fire has to allocate it. A request of 1 KiB or more
+    /// has glibc's malloc(3) merge all small blocks that were freed before (`malloc_consolidate`), however many there are.
     init() {
         lists = .allocate(capacity: 4)
+        lists.initializeElement(at: 0, to: List(group: 0))
+        listCount = 1
     }
 
     deinit {
