@@ -363,18 +363,19 @@ private enum Allocations {
         }
     }
 
-    /// The allocations from a timer's fire to the last of fifty that follow with one deadline.
+    /// The allocations from a timer's fire to the last of a thousand that follow with one deadline.
     static func ofFirstCrowd(on engine: TimerEngine) async -> UInt64 {
         let counted = Locked((before: UInt64(0), after: UInt64(0)))
         let isDone = Latch()
+        // Armed first, for an earlier deadline: it fires first, however long the arming takes.
+        engine.schedule(after: .zero) { _ in counted.withLock { $0.before = cbench_thread_allocations() } }
         let deadline = MonotonicInstant.now + .milliseconds(100)
-        for number in 1...50 {
+        for number in 1...1000 {
             engine.schedule(at: deadline) { _ in
                 counted.withLock { $0.after = cbench_thread_allocations() }
-                if number == 50 { isDone.open() }
+                if number == 1000 { isDone.open() }
             }
         }
-        engine.schedule(after: .zero) { _ in counted.withLock { $0.before = cbench_thread_allocations() } }
         await isDone.opened()
         return counted.withLock { $0.after - $0.before }
     }

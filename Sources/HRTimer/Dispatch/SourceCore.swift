@@ -98,8 +98,8 @@ import Synchronization
         /// The policy under which the present call began, and under which it ends; nil if the source was scheduled since. Then
         /// a withdrawal of the call restores nothing.
         var policyOfCall: MissedTickPolicy?
-        /// The policy under which the return of the present call's handler decides the next deadline; nil for others, and if the
-        /// source was scheduled since.
+        /// The policy of the present call, if under it the return of the handler decides the next deadline. Nil under every other
+        /// policy, and if the source was scheduled since.
         @inline(__always)
         var policyAtReturn: MissedTickPolicy? { policyOfCall.flatMap { $0.decidesAtReturn ? $0 : nil } }
 
