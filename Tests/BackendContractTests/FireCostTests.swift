@@ -240,8 +240,36 @@ import Testing
         await #expect(processExitsWith: .success) {
             // The first engine of a process also makes Swift's runtime build types.
             var counts: [UInt64] = []
-            for _ in 1...2 { counts.append(try await Allocations.ofFirstCrowd(on: TimerEngine())) }
+            for _ in 1...2 {
+                let engine = try TimerEngine()
+                counts.append(
+                    await Allocations.ofFirstCrowd(on: engine) { deadline in
+                        for _ in 1...1000 { engine.schedule(at: deadline) { _ in } }
+                    }
+                )
+            }
             #expect(counts[1] == 0, "\(counts)")
+        }
+    }
+
+    @Test(
+        "A source's fire on a queue makes one allocation, which is Dispatch's for what is submitted",
+        .enabled(if: !isSanitized, whyNot)
+    )
+    func queueAllocations() async {
+        await #expect(processExitsWith: .success) {
+            let engine = try TimerEngine()
+            let queue = DispatchQueue(label: "allocations")
+            let sources = (1...1000).map { _ in TimerSource(engine: engine, queue: queue) }
+            let count = await Allocations.ofFirstCrowd(on: engine) { deadline in
+                for source in sources {
+                    source.setEventHandler {}
+                    source.schedule(deadline: deadline)
+                    source.activate()
+                }
+            }
+            // Beside those the engine's thread allocates what Dispatch keeps of a thread, and Swift's runtime of a type.
+            #expect((900...1050).contains(count), "\(count)")
         }
     }
 
@@ -348,51 +376,6 @@ private enum CallsPerFire {
                 calls[number] = Int(counts[1][number] - counts[0][number])
             }
             return (calls, Int(wakeups[1] - wakeups[0]))
-        }
-    }
-}
-
-/// The allocations of the thread that fires, from the tenth fire to the 110th.
-private enum Allocations {
-    static func between10And110(_ start: (@escaping @Sendable () -> Void) -> Void) -> Int {
-        let box = Box()
-        start { box.fire() }
-        while true {
-            if let count = box.count { return count }
-            pause(.milliseconds(5))
-        }
-    }
-
-    /// The allocations from a timer's fire to the last of a thousand that follow with one deadline.
-    static func ofFirstCrowd(on engine: TimerEngine) async -> UInt64 {
-        let counted = Locked((before: UInt64(0), after: UInt64(0)))
-        let isDone = Latch()
-        // Armed first, for an earlier deadline: it fires first, however long the arming takes.
-        engine.schedule(after: .zero) { _ in counted.withLock { $0.before = cbench_thread_allocations() } }
-        let deadline = MonotonicInstant.now + .milliseconds(100)
-        for number in 1...1000 {
-            engine.schedule(at: deadline) { _ in
-                counted.withLock { $0.after = cbench_thread_allocations() }
-                if number == 1000 { isDone.open() }
-            }
-        }
-        await isDone.opened()
-        return counted.withLock { $0.after - $0.before }
-    }
-
-    private final class Box: Sendable {
-        private let state = Locked((fires: 0, atTenth: UInt64(0), atLast: UInt64?.none))
-
-        func fire() {
-            state.withLock { state in
-                state.fires += 1
-                if state.fires == 10 { state.atTenth = cbench_thread_allocations() }
-                if state.fires == 110 { state.atLast = cbench_thread_allocations() }
-            }
-        }
-
-        var count: Int? {
-            state.withLock { state in state.atLast.map { Int($0 - state.atTenth) } }
         }
     }
 }

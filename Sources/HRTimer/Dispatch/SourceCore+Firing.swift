@@ -5,8 +5,10 @@ import Synchronization
 
 extension SourceCore: TimerOwner {
     /// Arms the engine's timer if a call may come, and disarms it otherwise. Returns true if the caller must wake the engine.
+    ///
+    /// After a call the timer is armed only for an expected deadline: while the call was in flight, nothing else armed it.
     @inline(__always)
-    func rearm(_ state: inout State, _ engine: inout FiringCore) -> Bool {
+    func rearm(_ state: inout State, _ engine: inout FiringCore, isAfterCall: Bool = false) -> Bool {
         // A source that was never active is not armed.
         guard let timer = state.timer, state.isActive, !engine.isShutDown else { return false }
         var deadline_ns = Int64.max
@@ -18,8 +20,12 @@ extension SourceCore: TimerOwner {
                 && state.precision == nil
             movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
         }
+        var isArmed = !isAfterCall
         if let extras = state.extras {
-            if extras.pointee.expected_ns < .max, Self.isExpected(deadline_ns, extras) { return false }
+            if extras.pointee.expected_ns < .max {
+                if Self.isExpected(deadline_ns, extras) { return false }
+                isArmed = true
+            }
             if let alarm = extras.pointee.owned.alarm {
                 alarm.set(deadline_ns: deadline_ns)
                 deadline_ns = .max
@@ -27,6 +33,9 @@ extension SourceCore: TimerOwner {
                 deadline_ns = beforeDeadline(deadline_ns, &state)
             }
         }
+        // Mostly there is nothing to disarm, and then the queue is not looked at. An idle source may still be armed for what was
+        // expected before its target changed.
+        if deadline_ns == .max, !isArmed, !state.isIdle { return false }
         return arm(timer, deadline_ns, &state, &engine)
     }
 
@@ -73,7 +82,7 @@ extension SourceCore: TimerOwner {
             engine.countFire()
             return (rearm(&state, &engine), submit)
         }
-        return (rearm(&state, &engine), nil)
+        return (rearm(&state, &engine, isAfterCall: isAfterCall), nil)
     }
 
     /// Returns the reading of the clock that the deadlines are on.
@@ -236,7 +245,7 @@ extension SourceCore: TimerOwner {
                 state.restoreTicks(engine.before, record)
             }
         }
-        if wasCalled { _ = rearm(&state, &engine) } else { rearmUnlessPutBack(&engine) }
+        if wasCalled { _ = rearm(&state, &engine, isAfterCall: true) } else { rearmUnlessPutBack(&engine) }
         if latch == nil, !state.isCancelled { return }
         let isCancelled = state.isCancelled
         // On virtual time this thread may be inside the `cancel()` that has withdrawn the call.

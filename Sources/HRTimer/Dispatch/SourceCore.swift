@@ -1,5 +1,4 @@
 #if os(Linux)
-package import Dispatch
 import HRTimerCore
 import HRTimerLibc
 import Synchronization
@@ -27,30 +26,6 @@ import Synchronization
     /// at most one wake-up for each deadline, and saves the lock at each move.
     let movable_ns = Atomic(SourceCore.closed)
     static let closed = Int64.max
-
-    /// Where the handlers run, if not on the engine's thread: a queue or a loop. This value holds everything that differs
-    /// between kinds of places: a new kind of place is one file, which makes such a value.
-    package struct Target: Sendable {
-        /// Nil if the target is not a queue.
-        package var queue: DispatchQueue?
-        /// Whether threads of the target's own run what is submitted. Virtual time then waits for them, and a precise engine
-        /// submits early by a learned lead. False for a loop, which somebody has to run.
-        package let hasThreads: Bool
-        /// Submits a block, which the target runs.
-        package let submit: @Sendable (@escaping @Sendable () -> Void) -> Void
-
-        package init(
-            queue: DispatchQueue? = nil,
-            hasThreads: Bool = false,
-            _ submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
-        ) {
-            self.queue = queue
-            self.hasThreads = hasThreads || queue != nil
-            self.submit = submit
-        }
-
-        var name: String { queue.map { "the queue \($0.label)" } ?? "threads of its own" }
-    }
 
     /// Keeps the engine running, and its core alive.
     private let engine: TimerEngine
@@ -119,28 +94,6 @@ import Synchronization
     }
 
     deinit { state.freeExtras() }
-
-    private func set(_ target: Target?, _ state: inout State) {
-        if target == nil, state.extras == nil { return }
-        let extras = state.makeExtras()
-        extras.pointee.owned.target = target
-        setDelivery(&state, extras)
-    }
-
-    /// Sets how a call gets to the queue, actor or thread of the event handler.
-    private func setDelivery(_ state: inout State, _ extras: UnsafeMutablePointer<SourceExtras>) {
-        extras.pointee.owned.submit = submission(of: extras.pointee.owned.target, on: extras.pointee.owned.actor)
-        extras.pointee.lead = lead(state)
-        extras.pointee.expected_ns = .max
-    }
-
-    /// Nil unless a precise source is called on the target's own threads: a spin must not keep an actor busy.
-    private func lead(_ state: borrowing State) -> SourceLead? {
-        let isPrecise = core.precision == .precise || state.precision == .precise
-        guard let target = state.target, target.hasThreads, state.actor == nil else { return nil }
-        guard isPrecise, core.time.hasLeads else { return nil }
-        return SourceLead(budget: core.spinBudget)
-    }
 
     /// Calls `body` with the lock held and the movable deadline closed, for callers that rearm and need the valid deadline.
     @inline(__always)
@@ -221,39 +174,6 @@ import Synchronization
         let timer = engine.addOwned(self)
         state.timer = timer
         state.hasEnded = timer == .stale
-    }
-
-    /// Returns a function that has `deliver` called on the target, and from there on the actor; nil for the engine's thread.
-    /// `deliver` counts the ticks that the call reports, so they are counted where the handler runs.
-    private func submission(of target: Target?, on actor: (any Actor)?) -> Callback? {
-        guard let actor else { return target.map { Callback(submission({ [self] in deliver(on: nil) }, to: $0)) } }
-        let calls = ActorCalls(merges: false)
-        // By a task, even if the submitting thread is the actor's: that is inside a verb of the user's, or the previous call.
-        guard let target else { return Callback { [self] in calls.submit(to: actor) { [self] in deliver(on: actor) } } }
-        return Callback(
-            submission({ [self] in calls.call(on: actor, isNamed: true) { [self] in deliver(on: actor) } }, to: target)
-        )
-    }
-
-    /// Returns a function that submits `block` to the target. A virtual time waits for a target with threads of its own.
-    func submission(_ block: @escaping @Sendable () -> Void, to target: Target) -> @Sendable () -> Void {
-        guard target.hasThreads else { return { target.submit(block) } }
-        let time = core.time
-        return { target.submit(time.elsewhere("a call of a source on \(target.name)", block)) }
-    }
-
-    /// Sets the target from the next call on; nil for the engine's thread.
-    package func setTarget(_ target: Target?) {
-        changeTarget { _ in target }
-    }
-
-    package func changeTarget(_ change: (Target?) -> Target?) {
-        let old = withLock { state in
-            let old = (state.target, state.submit)
-            if !state.isCancelled, !state.hasEnded { set(change(old.0), &state) }
-            return old
-        }
-        withExtendedLifetime(old) {}
     }
 
     /// Stops a source whose handle is gone, and releases its handlers. A cancelled one ends by itself, with its cancel handler.

@@ -30,9 +30,13 @@ extension TimerSource {
     ) -> SourceCore.Target {
         // The flags' type is not Sendable in Dispatch; their raw value is.
         let flags = flags.rawValue
-        return .init(queue: queue) { block in
-            queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: block)
+        let submission: @Sendable (@escaping @Sendable () -> Void) -> @Sendable () -> Void = { block in
+            // Dispatch takes an Objective-C block. Made here, it is one object for all calls: converted at each call, the function
+            // would be copied to the heap anew.
+            let block: @Sendable @convention(block) () -> Void = block
+            return { queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: block) }
         }
+        return .init(queue: queue, submission: submission)
     }
 
     /// Runs the handlers on `queue` from the next call on; nil for the engine's thread. GCD allows this before activation

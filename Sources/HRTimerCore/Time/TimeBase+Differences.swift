@@ -67,6 +67,17 @@ extension TimeBase {
         return { baton.run(body) }
     }
 
+    /// Returns what `submission` returns for `body`: a function that submits it, as work of this time (`elsewhere`). It is made
+    /// once on a real time, and for each submission on one that waits for the work.
+    package func submission(
+        of body: @escaping @Sendable () -> Void,
+        named name: @autoclosure @escaping @Sendable () -> String,
+        by submission: @escaping @Sendable (@escaping @Sendable () -> Void) -> @Sendable () -> Void
+    ) -> @Sendable () -> Void {
+        if virtual == nil { return submission(body) }
+        return { submission(elsewhere(name(), body))() }
+    }
+
     /// Wraps the work of a whole thread that itself waits by this time; see `elsewhere(_:_:)`. For a clock that is moved by
     /// hand, that is a thread like any other: returns `body`.
     package func onThread(
