@@ -4,8 +4,11 @@ ARGS ?=
 # Further options of swift test.
 TESTS ?=
 # With BUILD_ONLY=1 the targets below that run tests in builds of their own only build them.
-TEST = $(SWIFT) $(if $(BUILD_ONLY),build --build-tests,test --disable-xctest $(TESTS))
+# BUILD_ONLY=1 builds and runs nothing, BUILT=1 runs what was built so: `swift test -c release` would build anew.
+TEST = $(SWIFT) $(if $(BUILD_ONLY),build --build-tests,test --disable-xctest $(if $(BUILT),--skip-build) $(TESTS))
 only = $(if $(BUILD_ONLY),,--filter '$(1)')
+# One optimized build of the tests for all that need one. Without the trait Libevent: nothing else builds the tests so.
+OPTIMIZED = -c release -Xswiftc -enable-testing --disable-default-traits --scratch-path .build-without-libevent
 PYTHON ?= .build/python/bin/python
 SOURCES = Package.swift Sources Tests Benchmarks Snippets Examples
 # Undefined behaviour in C traps at once; the full runtime of UBSan is not part of Swift's toolchain.
@@ -230,14 +233,12 @@ sanitize-realtime:
 # 10^7 fires on frozen time, 10^5 on the real clocks with and without a storm of signals, and what a fire allocates: the
 # optimized build, a minute or two once it is there.
 never-early:
-	HRTIMER_FIRES=10000000 HRTIMER_REAL_FIRES=100000 $(TEST) -c release -Xswiftc -enable-testing \
-	    --scratch-path .build-release $(call only,NeverEarlyTests|FireCostTests)
+	HRTIMER_FIRES=10000000 HRTIMER_REAL_FIRES=100000 $(TEST) $(OPTIMIZED) $(call only,NeverEarlyTests|FireCostTests)
 
 # Reports of 10^6 fires on frozen time and 10^6 real ones: the parts of each add up within 2 µs, less than 5 % of the time is
 # unexplained. Optimized; a minute or two once it is built.
 lateness:
-	HRTIMER_FIRES=1000000 $(SWIFT) test -c release -Xswiftc -enable-testing \
-	    --disable-xctest --scratch-path .build-release --filter 'LateFireTests|LatenessModelTests'
+	HRTIMER_FIRES=1000000 $(TEST) $(OPTIMIZED) $(call only,LateFireTests|LatenessModelTests)
 	$(SWIFT) build -c release --product bench
 	$$($(SWIFT) build -c release --show-bin-path)/bench why sum --fires 1000000
 
@@ -296,14 +297,12 @@ model:
 model-short:
 	mkdir -p .build && clang -O2 $(QUEUE) Tests/Fuzz/queue_random.c -o .build/queue_random
 	.build/queue_random 10000000
-	HRTIMER_MODEL_OPERATIONS=1000000 $(SWIFT) test -c release -Xswiftc -enable-testing \
-	    --disable-xctest --scratch-path .build-release \
-	    --filter '(Engine|Loop|Source|FiringOrder)ModelTests|TimerSourceKeepAliveTests/model'
+	HRTIMER_MODEL_OPERATIONS=1000000 $(TEST) $(OPTIMIZED) \
+	    $(call only,(Engine|Loop|Source|FiringOrder)ModelTests|TimerSourceKeepAliveTests/model)
 
 # 10^6 refreshes of displays against counting them one by one, optimized; by hand.
 model-display:
-	HRTIMER_MODEL_OPERATIONS=1000000 $(SWIFT) test -c release -Xswiftc -enable-testing \
-	    --disable-xctest --scratch-path .build-release --filter DisplayModelTests
+	HRTIMER_MODEL_OPERATIONS=1000000 $(TEST) $(OPTIMIZED) $(call only,DisplayModelTests)
 
 # What threads do without a lock, or to make one, as models: every order of their steps is tried, in seconds. Needs spin and a C
 # compiler.
@@ -359,10 +358,9 @@ hosts:
 # Without the trait Libevent: the suites of loops, waits and executors, on an epoll set of our own; and a program that does
 # not load libevent.
 without-libevent:
-	$(SWIFT) build --disable-default-traits --scratch-path .build-without-libevent --product GameLoop
-	! ldd .build-without-libevent/debug/GameLoop | grep libevent
-	$(TEST) --disable-default-traits --scratch-path .build-without-libevent \
-	    $(call only,Loop|RunTests|Serve|Host|Waiter|Wake|Perform|Refused|MainThread)
+	$(TEST) $(OPTIMIZED) $(call only,Loop|RunTests|Serve|Host|Waiter|Wake|Perform|Refused|MainThread)
+	$(SWIFT) build $(OPTIMIZED) --product GameLoop
+	! ldd .build-without-libevent/release/GameLoop | grep libevent
 
 # On a Mac the package compiles to nothing: the same with its conditions turned round.
 not-linux:
