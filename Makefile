@@ -3,8 +3,8 @@ SWIFT ?= swift
 ARGS ?=
 # Further options of swift test.
 TESTS ?=
-# With BUILD_ONLY=1 the targets below that run tests in builds of their own only build them.
-# BUILD_ONLY=1 builds and runs nothing, BUILT=1 runs what was built so: `swift test -c release` would build anew.
+# With BUILD_ONLY=1 the targets below that run tests in builds of their own only build them. With BUILT=1 they run what was built
+# so: without it `swift test -c release` would build most of it anew.
 TEST = $(SWIFT) $(if $(BUILD_ONLY),build --build-tests,test --disable-xctest $(if $(BUILT),--skip-build) $(TESTS))
 only = $(if $(BUILD_ONLY),,--filter '$(1)')
 # One optimized build of the tests for all that need one. Without the trait Libevent: nothing else builds the tests so.
