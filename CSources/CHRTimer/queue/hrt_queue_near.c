@@ -133,6 +133,8 @@ void hrt_near_fetch(const struct hrt_queue *queue, struct hrt_class *class) HRT_
     class->fetched =
         class->fetched == 0 ? class->run_first : hrt_node_at(queue, class->fetched)->next;
     hrt_prefetch_line(hrt_node_at(queue, class->fetched));
+    // Arming it again writes the end of its window.
+    if (class->windows != NULL) hrt_prefetch_line(&class->windows->end_of.keys[class->fetched]);
 }
 
 HRT_HOT

@@ -8,8 +8,8 @@
 // walked again for each search of the earliest node.
 enum { CROWD = 32 };
 
-// How many buckets ahead of the cascading one nodes are prefetched: a cache miss lasts about as
-// long as filing the nodes of two buckets.
+// How many buckets ahead of the one that is walked nodes are prefetched: a cache miss lasts about
+// as long as filing the nodes of two buckets.
 enum { BUCKETS_AHEAD = 4 };
 
 static unsigned level_shift(unsigned level) { return level * HRT_LEVEL_BITS; }
@@ -299,6 +299,20 @@ static void file_seen(struct hrt_queue *queue, struct hrt_class *class, uint32_t
     if (hrt_node_is_armed(node)) file_by_key(queue, class, index);
 }
 
+// Prefetches what walking the finest buckets after the present one needs: the first nodes of one,
+// with their windows, and a later bucket itself. An empty chain prefetches node 0, whose address is
+// valid.
+static HRT_ON_PATH void prefetch_after(const struct hrt_queue *queue, struct hrt_class *class,
+                                       uint64_t tick) {
+    const struct hrt_bucket *bucket = bucket_at(class, 0, tick + BUCKETS_AHEAD);
+    hrt_prefetch_line(bucket_at(class, 0, tick + 2 * BUCKETS_AHEAD));
+    for (unsigned i = 0; i < HRT_CHAINS; i++) {
+        uint32_t index = bucket->chains[i].first;
+        __builtin_prefetch(hrt_node_at(queue, index), 1);
+        if (class->windows != NULL) hrt_windows_fetch(class->windows, index);
+    }
+}
+
 // Makes the bucket's `earliest` exact: drops and moves the nodes that are not due in it. In the
 // per-class wheel of timers with tolerance, nodes with keys below the limit go to the near tier,
 // which compares the ends of windows. A crowd is only noted.
@@ -307,6 +321,7 @@ void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint3
                          uint64_t limit, int *moves_left) HRT_NONBLOCKING {
     unsigned shift = level_shift(place / HRT_BUCKETS);
     uint64_t level_tick = begin_of(class, place) >> shift;
+    if (shift == 0) prefetch_after(queue, class, level_tick);
     uint32_t nodes[CROWD];
     unsigned count = 0;
     for (unsigned i = 0; i < HRT_CHAINS; i++) {
@@ -409,20 +424,13 @@ void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_class *class,
     class->crowd = HRT_NOWHERE;
 }
 
-// Prefetches the first nodes of a bucket that cascades soon. An empty chain prefetches node 0,
-// whose address is valid.
-static void prefetch_first(const struct hrt_queue *queue, const struct hrt_bucket *bucket) {
-    for (unsigned i = 0; i < HRT_CHAINS; i++)
-        __builtin_prefetch(hrt_node_at(queue, bucket->chains[i].first), 1);
-}
-
 HRT_HOT_WHEEL
 void hrt_wheel_cascade(struct hrt_queue *queue, struct hrt_class *class,
                     int *moves_left) HRT_NONBLOCKING {
     while (class->cascading != 0) {
         unsigned number = (unsigned)__builtin_ctz(class->cascading);
         uint64_t level_tick = class->tick >> level_shift(number);
-        if (number == 0) prefetch_first(queue, bucket_at(class, 0, level_tick + BUCKETS_AHEAD));
+        if (number == 0) prefetch_after(queue, class, level_tick);
         do {
             if (*moves_left <= 0) return;
         } while (take_round(queue, class, bucket_at(class, number, level_tick), moves_left));
