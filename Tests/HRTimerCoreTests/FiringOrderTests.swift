@@ -70,7 +70,7 @@ import Testing
 
     @Test(
         "A timer withdrawn before its deadline, and all that expired with it, fire later in their former order",
-        arguments: [2, 64, 65]
+        arguments: [2, 7, 8, 9, 16, 64, 65, 129]
     )
     func withdrawnAhead(count: Int) {
         var core = FiringCore(precision: .precise)

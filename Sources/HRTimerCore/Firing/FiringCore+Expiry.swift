@@ -24,7 +24,7 @@ extension FiringCore {
     #endif
     mutating func next(within limit: PassLimit) -> Next {
         if hasExpired { return nextExpired(within: limit) }
-        let count = hrt_queue_take_due(queue, limit.now_ns, batch.baseAddress, Self.batchSize)
+        let count = takeDue(limit.now_ns)
         if count == 0 { return isDueInQueue(at: limit.now_ns) ? .more : .none }
         // The first one is not inserted among the expired ones, only to be taken out again at once.
         if batch[0].sequence <= limit.sequence, served.contains(Int(records[batch[0].token.slot].group)) {
@@ -88,10 +88,34 @@ extension FiringCore {
     #endif
     @inline(never)
     private mutating func expire(upTo bound_ns: Int64) -> Bool {
-        let count = hrt_queue_take_due(queue, bound_ns, batch.baseAddress, Self.batchSize)
+        let count = takeDue(bound_ns)
         if count == 0 { return false }
         insert(from: 0, to: count)
         return true
+    }
+
+    /// Takes due timers out of the queue, into `batch`. Returns their number.
+    @inline(__always)
+    private mutating func takeDue(_ bound_ns: Int64) -> Int {
+        let count = hrt_queue_take_due(queue, bound_ns, batch.baseAddress, Self.roundSize)
+        return count < Self.roundSize ? count : takeMore(bound_ns)
+    }
+
+    /// Takes the rest of a batch in rounds, each of which prefetches its timers' records: so their cache misses overlap with
+    /// the work of the following rounds. All prefetches together would wait for one another (`bench crowd --phases random`).
+    #if compiler(>=6.3)
+    @section("hrt_hot_precise")
+    #endif
+    @inline(never)
+    private mutating func takeMore(_ bound_ns: Int64) -> Int {
+        var fetched = 0
+        var count = Self.roundSize
+        while true {
+            for index in fetched..<count { records.fetch(batch[index].token.slot) }
+            if count < fetched + Self.roundSize || count == Self.batchSize { return count }
+            fetched = count
+            count += hrt_queue_take_due(queue, bound_ns, batch.baseAddress! + count, Self.roundSize)
+        }
     }
 
     #if compiler(>=6.3)
@@ -99,8 +123,8 @@ extension FiringCore {
     #endif
     @inline(never)
     private mutating func insert(from begin: Int, to end: Int) {
-        // The records of all are prefetched before the first is read, so that their cache misses overlap.
-        for index in begin..<end { records.fetch(batch[index].token.slot) }
+        // A smaller batch: the records of all are prefetched before the first is read, so that their cache misses overlap.
+        if end < Self.roundSize { for index in begin..<end { records.fetch(batch[index].token.slot) } }
         var list = expired.listPlace(of: records[batch[begin].token.slot].group)
         for index in begin..<end {
             let due = batch[index]

@@ -44,6 +44,8 @@ import Synchronization
     /// The buffer that the queue fills with due timers. Sendable and unsafe: this value alone owns the memory.
     nonisolated(unsafe) let batch = UnsafeMutableBufferPointer<hrt_due>.allocate(capacity: FiringCore.batchSize)
     static var batchSize: Int { 64 }
+    /// How many timers are taken into the batch at a time; `batchSize` is a multiple of it.
+    static var roundSize: Int { 8 }
 
     /// The clock's reading at the thread's latest poll, or at what counts as one: see `look(at:)`.
     package internal(set) var looked_ns = Int64.min
