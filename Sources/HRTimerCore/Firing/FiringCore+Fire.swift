@@ -67,57 +67,6 @@ extension FiringCore {
         }
     }
 
-    /// Fetches what the next two timers call while this one is called. Among a thousand due timers each target lies in other
-    /// cache lines, and waiting for them took a quarter of a fire (`bench ops --operation fire`, `bench crowd --phases
-    /// random`). A closure's captures can be found only through its owner, which is therefore fetched one fire earlier.
-    @inline(__always)
-    func fetchNext() {
-        let (next, second) = expired.likelyNext
-        if second.generation != 0 { fetchTarget(of: second.slot) }
-        if next.generation != 0 { fetchCaptured(by: next.slot) }
-        hrt_queue_fetch_next(queue)
-    }
-
-    /// Has the processor fetch what the timer calls.
-    @inline(__always)
-    private func fetchTarget(of slot: UInt32) {
-        // Reads only two words of the target: the addresses of an owner and its type, or of a handler's code and what it
-        // captured. So it neither reads the owner nor counts a reference.
-        let (target, captured) = words(of: slot)
-        hrt_prefetch(target, 256)
-        hrt_prefetch(captured, 32)
-    }
-
-    /// Notes the code that asks an owner for its call. It lies in no section of `hrt_hot.h`, since the compiler writes it.
-    @inline(__always)
-    private func noteCode(of slot: UInt32) {
-        switch records[slot].target {
-        case .owner: break
-        default: return
-        }
-        // Unsafe: the second word of an owner is the table of its functions, whose first entry is about the type. The second
-        // entry is read, and used only as an address to prefetch. The functions lie one after the other.
-        guard let calls = words(of: slot).1 else { return }
-        hrt_note_touched(HRT_TOUCHED_OWNER_CALLS, calls, 64)
-        let code = calls.load(fromByteOffset: 8, as: UnsafeRawPointer?.self)
-        hrt_note_touched(HRT_TOUCHED_OWNER_CODE, code, 192)
-    }
-
-    /// Has the processor fetch what an owner's function captured.
-    @inline(__always)
-    private func fetchCaptured(by slot: UInt32) {
-        // The target is nil while a fire of an outer run has it.
-        guard records[slot].hasFunctionFirst, records[slot].target != nil, let owner = words(of: slot).0 else { return }
-        // Unsafe: the record keeps the owner alive. The owner's function follows the runtime's two words. Its second word is
-        // read, and used only as an address to prefetch.
-        hrt_prefetch(owner.load(fromByteOffset: 24, as: UnsafeRawPointer?.self), 32)
-    }
-
-    @inline(__always)
-    private func words(of slot: UInt32) -> (UnsafeRawPointer?, UnsafeRawPointer?) {
-        UnsafeRawPointer(records.place(slot)).load(as: (UnsafeRawPointer?, UnsafeRawPointer?).self)
-    }
-
     /// Prepares the call for `deadline_ns` before that comes, if nothing is to be called earlier. Returns false otherwise.
     #if compiler(>=6.3)
     @section("hrt_hot_precise")
@@ -130,20 +79,6 @@ extension FiringCore {
         // A tick that is already late might be left out: the ordinary path decides that.
         guard firstExpired_ns == deadline_ns else { return false }
         return prepareNext(.min, within: limit, &fire)
-    }
-
-    /// Notes what this fire touches, for the thread's next wake; see hrt_hot.h.
-    @inline(__always)
-    private mutating func noteTouched(_ slot: UInt32, _ fire: inout Fire) {
-        noteCode(of: slot)
-        hrt_note_touched(HRT_TOUCHED_OWNER, words(of: slot).0, 256)
-        // Unsafe: only the address is kept, to prefetch it.
-        withUnsafePointer(to: &fire) { hrt_note_touched(HRT_TOUCHED_FIRE, $0, MemoryLayout<Fire>.size) }
-        hrt_queue_note_touched(queue, slot)
-        hrt_note_touched(HRT_TOUCHED_RECORD, records.place(slot), MemoryLayout<TimerRecord>.size)
-        hrt_note_touched(HRT_TOUCHED_BATCH, batch.baseAddress, 64)
-        hrt_note_touched(HRT_TOUCHED_COMMIT, Unmanaged.passUnretained(commit).toOpaque(), 64)
-        account.noteTouched()
     }
 
     /// Prepares an expired timer's call. Returns false if the policy leaves this tick out, or if there is nothing to call.
