@@ -36,10 +36,10 @@ static inline void hrt_prefetch_read(const void *_Nullable address, size_t bytes
         __builtin_prefetch((const void *)((uintptr_t)address + i), 0);
 }
 
-// Prefetches the line to which the word at `offset`, a multiple of 8, of an object points. The word
-// is read only if it lies in the object's first page, so that an object may end before it; and if
-// it is no address, the hint is void. So sanitizers must not check this read: it may race with a
-// write, or lie behind the object. Does nothing for NULL. Any thread.
+// Prefetches the line to which a word of an object points, at `offset`, a multiple of 8. A word
+// that is no address does no harm. The object may end before the word, which is read only if it
+// lies on the object's first page. The read may race with a write and may lie behind the object,
+// so sanitizers must not check it. Does nothing for NULL. Any thread.
 __attribute__((no_sanitize("address", "thread"))) static inline void
 hrt_prefetch_pointee(const void *_Nullable object, size_t offset) {
     enum { PAGE_BYTES = 4096 };  // the least of all pages

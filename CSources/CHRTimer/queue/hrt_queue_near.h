@@ -12,9 +12,9 @@ void hrt_near_enqueue_far(struct hrt_queue *queue, struct hrt_class *class,
 void hrt_near_dequeue(struct hrt_queue *queue, struct hrt_class *class,
                      uint32_t index) HRT_NONBLOCKING;
 
-// Prefetches one more node of the run. The nodes are linked through each other: a caller that takes
-// a batch of them waits for one miss after the other, unless they were prefetched one by one while
-// the caller was busy with the batch before.
+// Prefetches one more node of the run, and the end of its window. The nodes are linked through each
+// other: a caller that takes a batch of them waits for one miss after the other, unless they were
+// prefetched one by one while the caller was busy with the batch before.
 void hrt_near_fetch(const struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING;
 
 // Return the first node of the run and the heap, 0 if there is none; and its key, HRT_KEY_NEVER if
