@@ -42,11 +42,14 @@ let package = Package(
         // Not even fetched without their traits.
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.0.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     ],
     targets: [
+        // Each target that calls libevent names its library to the linker itself: pkg-config may not be installed. Where it is, it finds
+        // headers that are in a folder of their own.
         .systemLibrary(
             name: "CLibevent",
             path: "CSources/CLibevent",
@@ -63,7 +66,8 @@ let package = Package(
                 // What tests count.
                 .define("HRT_CHECKING", .when(configuration: .debug)),
                 .define("NDEBUG", .when(configuration: .release)),
-            ]
+            ],
+            linkerSettings: [.linkedLibrary("event_core", .when(platforms: [.linux], traits: ["Libevent"]))]
         ),
         // Loads what it needs of X11 and Wayland when it runs.
         .target(name: "CVsync", path: "CSources/CVsync", cSettings: [.define("_GNU_SOURCE")]),
@@ -125,7 +129,8 @@ let package = Package(
             name: "CBench",
             dependencies: ["CHRTimer", "CLibevent"],
             path: "Benchmarks/CBench",
-            cSettings: [.define("_GNU_SOURCE")]
+            cSettings: [.define("_GNU_SOURCE")],
+            linkerSettings: [.linkedLibrary("event_core", .when(platforms: [.linux]))]
         ),
         // Random numbers that the bench and the tests have in common.
         .target(name: "Seeded", path: "Benchmarks/Seeded", swiftSettings: strict),
@@ -186,6 +191,7 @@ let package = Package(
                     package: "swift-service-lifecycle",
                     condition: .when(traits: ["ServiceLifecycle"])
                 ),
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["ServiceLifecycle"])),
             ],
             path: "Examples/PeriodicWork",
             swiftSettings: strict
@@ -271,7 +277,8 @@ let package = Package(
             name: "CTestSupport",
             dependencies: ["CLibevent", "CHRTimer"],
             path: "Tests/CTestSupport",
-            cSettings: [.define("_GNU_SOURCE")]
+            cSettings: [.define("_GNU_SOURCE")],
+            linkerSettings: [.linkedLibrary("event_core", .when(platforms: [.linux]))]
         ),
         .testTarget(
             name: "CHRTimerTests",

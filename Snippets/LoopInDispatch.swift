@@ -7,13 +7,14 @@ let queue = DispatchQueue(label: "timers")
 let done = DispatchSemaphore(value: 0)
 let host = try loop.serve(on: queue)
 
-let timer = LoopTimer(timeInterval: .milliseconds(10), repeats: true) { timer in
+// In a constant of this type, since a closure passed from here would belong to the main actor, which waits below.
+let tick: LoopTimer.Handler = { timer in
     dispatchPrecondition(condition: .onQueue(queue))
     print("late by", .now - timer.fireInstant)
 }
-loop.add(timer, forMode: .default)
+loop.add(LoopTimer(timeInterval: .milliseconds(10), repeats: true, block: tick), forMode: .default)
 
-let end = LoopTimer(timeInterval: .milliseconds(55), repeats: false) { _ in done.signal() }
-loop.add(end, forMode: .default)
+let end: LoopTimer.Handler = { _ in done.signal() }
+loop.add(LoopTimer(timeInterval: .milliseconds(55), repeats: false, block: end), forMode: .default)
 done.wait()
 host.cancel()

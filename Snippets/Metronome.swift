@@ -1,7 +1,8 @@
 // A beat that gets faster halfway: the remainder of the present interval scales in proportion to the new interval.
 import HRTimer
 
-let beats = MonotonicClock(precision: .precise).ticks(every: .milliseconds(120))
+// `.burst`: a beat that is late is played late, where `.merge`, the default, leaves it out.
+let beats = MonotonicClock(precision: .precise).ticks(every: .milliseconds(120), policy: .burst)
 var count = 0
 for await beat in beats {
     count += 1

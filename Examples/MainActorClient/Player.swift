@@ -10,6 +10,7 @@ import HRTimer
     private var link: DisplayLink?
     private var source: TimerSource?
     private var input: LoopSource?
+    private var slides: AutoAdvance?
     private var ends: [Int32] = [0, 0]
     private let history = History()
     private let onEnd: () -> Void
@@ -26,9 +27,13 @@ import HRTimer
         let clock = LoopTimer(timeInterval: .milliseconds(10), weakTarget: self, action: Player.tick, repeats: true)
         TimerLoop.main.add(clock, forMode: .common)
         timers.insert(clock)
-        // A block, which is called on the main actor too.
-        let title = LoopTimer(timeInterval: .milliseconds(5), repeats: false) { @MainActor _ in self.note("title") }
+        // Closures, which are isolated to the main actor like this function.
+        let title = LoopTimer(timeInterval: .milliseconds(5), repeats: false) { _ in self.note("title") }
         TimerLoop.main.add(title, forMode: .common)
+        slides = AutoAdvance(every: .milliseconds(6), loop: .main) { [weak self] in
+            self?.note("next slide")
+            self?.slides = nil
+        }
         // A block that stays on this thread, and so may use all that this function may use.
         LoopTimer.scheduledHere(timeInterval: .milliseconds(7), repeats: true) { [weak self, history] timer in
             history.lines.append("sample")
@@ -37,7 +42,6 @@ import HRTimer
         let link = DisplayLink(framesPerSecond: 100, weakTarget: self, action: Player.draw)
         link.add(to: .main, forMode: .common)
         self.link = link
-        // Closures, which are isolated to the main actor like this function.
         let preview = DisplayLink(framesPerSecond: 100) { [weak self] link in
             self?.note("previewed")
             link.invalidate()
@@ -48,6 +52,7 @@ import HRTimer
         bar.update(1)
         bar.finish()
         watch()
+        // What goes to another thread or queue by itself names its actor.
         let source = TimerSource(queue: .main)
         source.setEventHandler { @MainActor [weak self] in self?.note("saved \(source.data)") }
         source.schedule(deadline: MonotonicInstant.now + .milliseconds(20))

@@ -3,6 +3,7 @@
 import Foundation
 import HRTimer
 import HRTimerCalendar
+import Logging
 import ServiceLifecycle
 
 struct Busy: Error {}
@@ -24,8 +25,10 @@ let onTheSecond = PeriodicService(by: seconds) { error in
 }
 let timers = TimerEngineService(try TimerEngine()) { report in print("\(report.droppedTimers) timers dropped") }
 
-// A real program waits for SIGTERM: ServiceGroup(services: …, gracefulShutdownSignals: [.sigterm], logger: logger).
-let group = ServiceGroup(services: [timers, cleanUp, onTheSecond])
+// A real program also waits for SIGTERM: gracefulShutdownSignals: [.sigterm].
+var logger = Logger(label: "PeriodicWork")
+logger.logLevel = .warning
+let group = ServiceGroup(services: [timers, cleanUp, onTheSecond], logger: logger)
 async let running: Void = group.run()
 for await number in runs where number == 5 { break }
 try await Task.sleep(for: .seconds(1), clock: .monotonic)

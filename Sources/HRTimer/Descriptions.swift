@@ -44,14 +44,14 @@ extension TimerLoop: CustomStringConvertible {
             if state.core.isParked { parts.append("waits") }
             if state.isKeptAlive { parts.append("kept alive") }
             let count = state.core.count
-            parts.append("\(count) \(count == 1 ? "timer" : "timers")")
+            parts.append(counted(count, "timer"))
             var earliest_ns = Int64.max
             state.core.forEachTimer { deadline_ns, _, target in
                 earliest_ns = min(earliest_ns, TimerLoop.shownDeadline_ns(target, deadline_ns, time))
             }
             if count > 0 { parts.append(whenNext(earliest_ns, time)) }
             let sources = state.descriptors.entries.count
-            if sources > 0 { parts.append("\(sources) \(sources == 1 ? "source" : "sources")") }
+            if sources > 0 { parts.append(counted(sources, "source")) }
             parts.append("\(state.core.precision)")
             return "\(name)(\(parts.joined(separator: ", ")))"
         }

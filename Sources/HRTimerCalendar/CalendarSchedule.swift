@@ -7,7 +7,8 @@ public import Foundation
 ///     WallTimerEngine.shared.schedule(by: evening) { fire in … }
 ///     for await tick in WallClock().ticks(by: evening) { … }
 ///
-/// The dates come in order, and each once. The dates of a rule are those of Foundation. On days when the clocks change:
+/// The dates come in order, and each once. The dates of a rule are those of Foundation, for a calendar whose weeks begin as
+/// the rule's calendar says where the rule counts weeks. On days when the clocks change:
 ///
 /// * A time of day that is **missing** is treated by the `matchingPolicy`. In a night that leaves out the hour from 2 to 3,
 ///   02:30 becomes 03:30 by `.nextTimePreservingSmallerComponents`, the default as in `Calendar.RecurrenceRule`; 03:00 by
@@ -17,12 +18,12 @@ public import Foundation
 /// * A schedule that names no hour, such as `DateComponents(minute: 30)` or an `.hourly` rule, goes by hours as they pass: it
 ///   has a date in each of two equal hours, and a missing hour needs no policy.
 ///
-/// Each date is computed one date ahead, by the time zone's rules that the machine has then.
+/// Each date is computed one date ahead, by the time zone's rules that the machine has then. The search for a date always ends:
+/// components that never come together have no date, and a rule for which Foundation searches for more than a second of
+/// processor time is refused, or has no more dates, which a `UsageWarning` tells.
 public struct CalendarSchedule: Sendable {
     enum Kind: Sendable {
-        case timeOfDay(TimeOfDay)
-        /// Hours or minutes that pass, or whole days.
-        case components(DateComponents, Calendar, Calendar.MatchingPolicy, Calendar.RepeatedTimePolicy)
+        case components(ComponentDates)
         case rule(Calendar.RecurrenceRule, start: Date)
     }
 
@@ -35,11 +36,16 @@ public struct CalendarSchedule: Sendable {
     }
 
     /// Creates a schedule of each date that has these components; units below the smallest one given are as small as can be.
-    /// `DateComponents(hour: 20)` is every day at 20:00:00, `DateComponents(hour: 9, weekday: 2)` each Monday at nine.
+    /// `DateComponents(hour: 20)` is every day at 20:00:00, `DateComponents(hour: 9, weekday: 2)` each Monday at nine. Of a unit
+    /// that is left out above the smallest one, each value is meant: `DateComponents(month: 6, hour: 9)` is each day in June at
+    /// nine, and `DateComponents(day: 27, minute: 30)` every half past on a 27th. `DateComponents(weekday: 2)` is the begin of
+    /// each Monday, at midnight or when clocks have left midnight out.
     ///
     /// A calendar or a time zone in `components` takes precedence over `calendar`. A day that is not in every month or year,
-    /// such as the 31st or February 29, is waited for; the policies are for times of day. Throws if no component is given, or
-    /// for a value that the calendar never has, such as an hour of 24.
+    /// such as the 31st or February 29, is waited for; the policies are for times of day. Components that
+    /// never come together, such as those of February 30, have no date: the search ends after forty years, without the years
+    /// and months that are not meant. Throws if no component is given, or for a value that the calendar never has,
+    /// such as an hour of 24.
     public init(
         matching components: DateComponents,
         in calendar: Calendar,
@@ -52,11 +58,7 @@ public struct CalendarSchedule: Sendable {
         components.calendar = nil
         components.timeZone = nil
         try components.check(in: calendar)
-        if let time = TimeOfDay(components, calendar, matchingPolicy, repeatedTimePolicy) {
-            kind = .timeOfDay(time)
-        } else {
-            kind = .components(components, calendar, matchingPolicy, repeatedTimePolicy)
-        }
+        kind = .components(ComponentDates(components, calendar, matchingPolicy, repeatedTimePolicy))
     }
 
     /// Creates a schedule of each date that has these components in the Gregorian calendar of a time zone; else as with a
@@ -80,9 +82,10 @@ public struct CalendarSchedule: Sendable {
     /// Creates a schedule of the dates of a rule, from `start` on. The rule's intervals and its end are counted from `start`,
     /// and what the rule leaves open, such as the minute, is that of `start`.
     ///
-    /// The rule's own policies count, for missing days too. Throws if the rule's interval is less than one, or if it has an
-    /// hour, minute or second that never comes. The first date takes time in proportion to the number of dates since `start`;
-    /// later ones do not.
+    /// The rule's own policies count, for missing days too. Throws if the rule's interval is less than one, if it has an hour,
+    /// minute or second that never comes, or if the search for its very first date takes more than a second of processor time.
+    /// The first date takes time in proportion to the number of dates since `start`; later ones do not. A first date for which
+    /// that is more than ten seconds of processor time, or a later one with more than a second, is none.
     public init(_ rule: Calendar.RecurrenceRule, from start: Date) throws(Invalid) {
         try rule.check(from: start)
         kind = .rule(rule, start: start)
@@ -115,19 +118,12 @@ extension DateComponents {
             throw CalendarSchedule.Invalid(description: "components: none is given; a schedule takes one at least")
         }
         for (name, unit, value) in given {
+            // Foundation's range of these years begins far in the future (Swift 6.2).
+            if unit == .yearForWeekOfYear { continue }
             guard let value, let range = calendar.maximumRange(of: unit), !range.contains(value) else { continue }
             let taken = "\(range.lowerBound)...\(range.upperBound - 1)"
             throw CalendarSchedule.Invalid(description: "components.\(name): \(value) never comes; \(taken) do")
         }
-    }
-
-    /// Whether an hour or a larger unit is named, so that a time of day may be missing or come twice.
-    var namesTimeOfDay: Bool { hour != nil || !unitsOfDays.isEmpty }
-
-    /// The units of a day or more that are given.
-    var unitsOfDays: Set<Calendar.Component> {
-        let timeOfDay: Set<Calendar.Component> = [.hour, .minute, .second, .nanosecond]
-        return Set(given.filter { $0.value != nil }.map(\.unit)).subtracting(timeOfDay)
     }
 }
 
@@ -142,6 +138,10 @@ extension Calendar.RecurrenceRule {
         for (name, values, limit) in [("hours", hours, 23), ("minutes", minutes, 59), ("seconds", seconds, 59)] {
             guard let wrong = values.first(where: { !(0...limit).contains($0) }) else { continue }
             throw CalendarSchedule.Invalid(description: "rule.\(name): \(wrong) never comes; 0...\(limit) do")
+        }
+        if !RuleDates.canSearch(self, from: start) {
+            let what = "its first date is not found within a second; a rule takes parts that come together"
+            throw CalendarSchedule.Invalid(description: "rule: \(what)")
         }
     }
 }

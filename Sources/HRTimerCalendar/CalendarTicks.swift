@@ -6,7 +6,8 @@ public import HRTimerCore
 ///
 ///     for await tick in WallClock().ticks(by: evening) { print(Date(tick.firedAt)) }
 ///
-/// No tick comes before its date, and none twice for one date, also when the clock is set back. A consumer's first tick is
+/// No tick comes before its date. When the clock is set back, the next date is computed anew, and none comes that came before,
+/// unless it lies more than a week ahead then; see `schedule(by:tolerance:precision:policy:handler:)`. A consumer's first tick is
 /// the first date after its iterator was made; dates that pass while it is busy are missed ticks, by the `MissedTickPolicy`.
 /// Nothing is buffered, and a sequence that no task waits for costs no wake-up.
 ///

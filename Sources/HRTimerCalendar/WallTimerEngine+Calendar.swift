@@ -6,14 +6,17 @@ extension ClockTimerEngine<WallInstant> {
     ///
     /// The timer follows the wall clock. If the clock is set forward, the dates that the step passes are due at once, and
     /// become one call or more by the `policy`: see `MissedTickPolicy`, whose deadlines are the dates here. If it is set
-    /// back, the timer waits until the clock comes to the timer's next date again, and no date that was called for is called
-    /// for again. At most 1000 missed dates are counted one by one.
+    /// back, the next date is computed anew: the first one after the clock's new reading that was not called for. Dates that a
+    /// call only counted as missed are called for then. A date more than a week ahead counts as one that was not called for: the
+    /// clock was wrong before. At most 1000 missed dates are counted one by one.
     ///
     /// `reschedule` moves only the next call: after it the dates go on, and an interval given there is ignored. With the last
     /// date of the schedule the timer ends, and its handler is freed; if there is no date, the token is stale at once.
     /// `tolerance` counts as it is given. All else is as in `schedule(at:every:tolerance:precision:policy:handler:)`.
     ///
-    /// Complexity: Foundation computes one date on the engine's thread after each call, and one in this function.
+    /// Complexity: one date is computed on the engine's thread after each call, and one in this function, with the help of
+    /// Foundation. The date of a rule is computed by another thread, for which the engine's thread waits a second at most; see
+    /// `CalendarSchedule`.
     @discardableResult
     public func schedule(
         by schedule: CalendarSchedule,

@@ -18,18 +18,27 @@ public typealias RunLoop = TimerLoop
 extension LoopTimer {
     /// A timer that fires at `date`, and if it repeats, at every interval after that. Not in a loop yet. A past date
     /// counts as now.
-    public convenience init(fire date: some TimePoint, interval: some TimeSpan, repeats: Bool, block: @escaping Block) {
+    public convenience init(
+        fire date: some TimePoint,
+        interval: some TimeSpan,
+        repeats: Bool,
+        @_inheritActorContext block: @escaping Block
+    ) {
         self.init(fireAt: date, interval: interval, repeats: repeats, block: block)
     }
 
     /// Makes a timer in the default mode of the calling thread's loop. An interval of zero or less counts as 0.1 ms if the
     /// timer repeats; NaN makes an invalid timer.
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "add a LoopTimer to TimerLoop.main, which runs by itself under an async main, or to a thread's loop"
+    )
     @discardableResult
     public static func scheduledTimer(
         withTimeInterval interval: some TimeSpan,
         repeats: Bool,
-        block: @escaping Block
+        @_inheritActorContext block: @escaping Block
     ) -> LoopTimer {
         scheduled(timeInterval: interval, repeats: repeats, block: block)
     }
@@ -38,7 +47,11 @@ extension LoopTimer {
     /// is invalid. Linux has no selectors: the method is passed as `Target.method`.
     ///
     ///     Timer.scheduledTimer(timeInterval: 1, target: self, action: Clock.tick, userInfo: nil, repeats: true)
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "add a LoopTimer to TimerLoop.main, which runs by itself under an async main, or to a thread's loop"
+    )
     @discardableResult
     public static func scheduledTimer<Target: AnyObject & Sendable>(
         timeInterval interval: Double,
@@ -49,6 +62,56 @@ extension LoopTimer {
     ) -> LoopTimer {
         scheduled(timeInterval: interval, target: target, action: action, userInfo: userInfo, repeats: repeats)
     }
+
+    /// Makes a timer as ported code does, with the label `selector`; in all else as with `action`.
+    ///
+    ///     Timer.scheduledTimer(timeInterval: 1, target: self, selector: Clock.tick, userInfo: nil, repeats: true)
+    @available(
+        *,
+        noasync,
+        message: "add a LoopTimer to TimerLoop.main, which runs by itself under an async main, or to a thread's loop"
+    )
+    @discardableResult
+    public static func scheduledTimer<Target: AnyObject & Sendable>(
+        timeInterval interval: Double,
+        target: Target,
+        selector: @escaping Action<Target>,
+        userInfo: (any Sendable)? = nil,
+        repeats: Bool
+    ) -> LoopTimer {
+        scheduled(timeInterval: interval, target: target, action: selector, userInfo: userInfo, repeats: repeats)
+    }
+
+    /// A timer as ported code makes it, with the label `selector`; see `init(timeInterval:target:action:userInfo:repeats:)`.
+    public convenience init<Target: AnyObject & Sendable>(
+        timeInterval interval: Double,
+        target: Target,
+        selector: @escaping Action<Target>,
+        userInfo: (any Sendable)? = nil,
+        repeats: Bool
+    ) {
+        self.init(timeInterval: interval, target: target, action: selector, userInfo: userInfo, repeats: repeats)
+    }
+
+    /// A timer as ported code makes it, with the label `selector`; see
+    /// `init(fireAt:interval:target:action:userInfo:repeats:)`.
+    public convenience init<Target: AnyObject & Sendable>(
+        fireAt date: Date,
+        interval: Double,
+        target: Target,
+        selector: @escaping Action<Target>,
+        userInfo: (any Sendable)? = nil,
+        repeats: Bool
+    ) {
+        self.init(
+            fireAt: date,
+            interval: interval,
+            target: target,
+            action: selector,
+            userInfo: userInfo,
+            repeats: repeats
+        )
+    }
 }
 
 extension TimerLoop {
@@ -58,7 +121,11 @@ extension TimerLoop {
     }
 
     /// Runs in `mode` once, until a source was handled or until `limit`.
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "TimerLoop.main runs by itself under an async main, and any other loop in TimerLoop.thread()"
+    )
     public func acceptInput(forMode mode: Mode, before limit: Date) {
         run(mode: mode, before: limit)
     }

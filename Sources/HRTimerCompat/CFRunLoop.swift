@@ -36,19 +36,27 @@ extension LoopObserver.Activity {
 }
 
 /// Returns the calling thread's loop.
-@available(*, noasync)
+@available(*, noasync, message: "use CFRunLoopGetMain(), whose loop runs by itself under an async main")
 public func CFRunLoopGetCurrent() -> CFRunLoop { .current }
 
 /// Returns the main thread's loop.
 public func CFRunLoopGetMain() -> CFRunLoop { .main }
 
 /// Runs the calling thread's loop in the default mode, until it is stopped or has nothing left.
-@available(*, noasync)
+@available(
+    *,
+    noasync,
+    message: "TimerLoop.main runs by itself under an async main, and any other loop in TimerLoop.thread()"
+)
 public func CFRunLoopRun() { TimerLoop.current.run() }
 
 /// Runs the calling thread's loop in `mode` for that many seconds, or if `returnAfterSourceHandled` until one source was
 /// handled.
-@available(*, noasync)
+@available(
+    *,
+    noasync,
+    message: "TimerLoop.main runs by itself under an async main, and any other loop in TimerLoop.thread()"
+)
 @discardableResult
 public func CFRunLoopRunInMode(
     _ mode: CFRunLoopMode,
@@ -116,10 +124,11 @@ public func CFRunLoopTimerCreateWithHandler(
     _ interval: CFTimeInterval,
     _ flags: UInt,
     _ order: Int,
-    _ block: @escaping @Sendable (CFRunLoopTimer?) -> Void
+    @_inheritActorContext _ block: @escaping @isolated(any) @Sendable (CFRunLoopTimer?) -> Void
 ) -> CFRunLoopTimer {
     let date = Date(timeIntervalSinceReferenceDate: fireDate)
-    return LoopTimer(fireAt: date, interval: interval, repeats: interval > 0) { timer in block(timer) }
+    let call = onItsActor(merges: true, block)
+    return LoopTimer(fireAt: date, interval: interval, repeats: interval > 0) { timer in call(timer) }
 }
 
 /// Ends the timer.
@@ -157,10 +166,11 @@ public func CFRunLoopObserverCreateWithHandler(
     _ activities: some BinaryInteger,
     _ repeats: Bool,
     _ order: Int,
-    _ block: @escaping @Sendable (CFRunLoopObserver?, CFRunLoopActivity) -> Void
+    @_inheritActorContext _ block: @escaping @isolated(any) @Sendable (CFRunLoopObserver?, CFRunLoopActivity) -> Void
 ) -> CFRunLoopObserver {
     let activities = CFRunLoopActivity(rawValue: UInt32(truncatingIfNeeded: activities))
-    return LoopObserver(activities: activities, repeats: repeats, order: order) { block($0, $1) }
+    let call = onItsActor(unless: { repeats && $0?.isValid != true }, block)
+    return LoopObserver(activities: activities, repeats: repeats, order: order) { call($0, $1) }
 }
 
 /// Makes the loop call the observer at its points in passes in `mode`.

@@ -8,17 +8,20 @@ public struct TimerError: Error, Hashable, Sendable {
     public let operation: String
     /// The error number, as in errno(3).
     public let errorNumber: Int32
+    /// What was missing, if that is known.
+    private let cause: String?
 
-    package init(operation: String, errorNumber: Int32) {
+    package init(operation: String, errorNumber: Int32, cause: String? = nil) {
         self.operation = operation
         self.errorNumber = errorNumber
+        self.cause = cause
     }
 }
 
 extension TimerError: CustomStringConvertible {
-    /// One line: the operation, and the system's text for the error.
+    /// One line: what was missing, for a setting that takes a right or a value; the operation, and the system's text for the error.
     public var description: String {
-        "cannot \(operation): \(String(cString: strerror(errorNumber)))"
+        "\(cause.map { "\($0): " } ?? "")cannot \(operation): \(String(cString: strerror(errorNumber)))"
     }
 }
 

@@ -37,6 +37,18 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         /// A loop of another thread than the main one calls a handler of the main actor, by a task. In modules compiled
         /// with `-default-isolation MainActor`, closures and methods belong to the main actor without saying so.
         case mainActorHandlerElsewhere
+        /// The search for the next date of a calendar's rule took too much processor time and was given up: its timer or its
+        /// ticks have ended.
+        case dateSearchGivenUp
+        /// The last reference to an engine was released while it had timers that were due later: the engine has ended, and
+        /// so have they.
+        case engineNotKept
+        /// The last reference to a `Debouncer` or a `Throttle` was released while an element waited: it was dropped.
+        case waitingElementDropped
+        /// A timer was added to a loop that has ended, where it can never fire.
+        case timerInEndedLoop
+        /// A length of time or a date is NaN, where a timer or a setting takes one.
+        case notANumber
     }
 
     /// The kind of mistake.
@@ -102,9 +114,28 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         report(
             UsageWarning(
                 .slowHandlerOnSharedEngine,
-                "a handler took \(Duration.nanoseconds(taken_ns)) on the shared engine \(name), and all others waited: "
+                "a handler took \(Duration.nanoseconds(taken_ns).inWords) on the shared engine \(name), and all others waited: "
                     + "give it a queue, or an engine of its own"
             )
+        )
+    }
+
+    /// Reports that the last reference to an engine has gone, and with it that many timers.
+    static func reportNotKept(_ engine: String, _ timers: Int) {
+        report(
+            UsageWarning(
+                .engineNotKept,
+                "the last reference to the engine \(engine) is gone, and with it \(counted(timers, "timer")): keep the engine as long as "
+                    + "they are to fire, or shutdown() it first; TimerEngine.shared needs no reference"
+            )
+        )
+    }
+
+    /// A NaN for `what`, mostly the quotient of two zeros. What it counts as is said where it is taken.
+    package static func notANumber(_ what: String) -> UsageWarning {
+        UsageWarning(
+            .notANumber,
+            "\(what) is NaN: a LoopTimer of NaN is invalid, and most others take it for zero, or a date for now; is it 0 / 0?"
         )
     }
 

@@ -110,8 +110,11 @@ extension Sleeps {
 
     /// Starts a thread on a queue of its own. That thread is not among those that libdispatch counts for its pool.
     private func startThread() {
+        // libdispatch may start the thread from this one, which may be an engine's; see `startThread(_:)`.
+        let origin = UInt(bitPattern: hrt_thread_origin_copy())
         DispatchQueue(label: "hrtimer-sleep").async { [self] in
             hrt_thread_set_name("hrtimer-sleep")
+            hrt_thread_adopt(OpaquePointer(bitPattern: origin))
             while true {
                 waiting.add(1, ordering: .sequentiallyConsistent)
                 sharedAlarm.wait()

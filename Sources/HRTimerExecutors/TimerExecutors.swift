@@ -51,7 +51,11 @@ public enum TimerExecutors {
     /// `HRTimerExecutorsAtLaunch` instead.
     ///
     /// Ends the program if it is called inside a task or off the main thread.
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "a program with an async main depends on HRTimerExecutorsAtLaunch instead, and calls nothing"
+    )
     public static func install(
         precision: TimerPrecision = .normal,
         spinBudget: Double? = nil
@@ -66,7 +70,11 @@ public enum TimerExecutors {
     /// Calls `install(precision:spinBudget:)`, then runs `body` on the main actor, and `TimerLoop.main` for as long as that
     /// takes. For programs that had an `async` main: the priority is the same, `.medium`. Throws the error that `body`
     /// throws.
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "a program with an async main depends on HRTimerExecutorsAtLaunch instead, and calls nothing"
+    )
     public static func run(
         precision: TimerPrecision = .normal,
         spinBudget: Double? = nil,

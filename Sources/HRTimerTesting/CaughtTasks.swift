@@ -50,12 +50,17 @@ enum CaughtTasks {
         return task
     }
 
+    /// The number of the calling task; 0 outside of tasks.
+    static var currentTask: UInt64 {
+        withUnsafeCurrentTask { task -> UInt64 in
+            task.map { ceh_task_of(unsafeBitCast($0, to: UnsafeMutableRawPointer.self)) } ?? 0
+        }
+    }
+
     /// Makes the calling task, which was first seen as a foreign one, belong to the scheduler from now on. Tasks of the main
     /// actor are recognized by their first sleep on this time.
     static func adoptCurrentTask(for scheduler: DeterministicScheduler) {
-        let task = withUnsafeCurrentTask { task -> UInt64 in
-            task.map { ceh_task_of(unsafeBitCast($0, to: UnsafeMutableRawPointer.self)) } ?? 0
-        }
+        let task = currentTask
         if task >= scheduler.firstTask, task != 0 { state.withLock { $0.owners[task] = scheduler } }
     }
 

@@ -71,7 +71,6 @@ extension DeterministicScheduler {
                 state.wait { state in
                     if state.steps != steps || state.isEnding { return true }
                     job = state.ready.next()
-                    if let job { state.sleeps[job.task] = nil }
                     return job != nil
                 }
                 guard let job else { break }

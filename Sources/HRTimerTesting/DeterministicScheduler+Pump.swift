@@ -63,7 +63,6 @@ extension DeterministicScheduler {
             return .granted
         }
         if let job = state.ready.next() {
-            state.sleeps[job.task] = nil
             state.continued = 0
             return .job(job)
         }

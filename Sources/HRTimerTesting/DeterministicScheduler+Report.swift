@@ -40,9 +40,9 @@ extension DeterministicScheduler {
     }
 
     private static func describe(_ participant: any VirtualTimeParticipant) -> String {
-        let timers = participant.liveTimers
+        let timers = counted(participant.liveTimers, "timer")
         let next = text(participant.nextDeadline_ns)
-        return "engine \(participant.name): \(timers) \(timers == 1 ? "timer" : "timers"), next at \(next)"
+        return "engine \(participant.name): \(timers), next at \(next)"
     }
 
     private static func describe(_ sleeps: [Int: Sleep]) -> [String] {

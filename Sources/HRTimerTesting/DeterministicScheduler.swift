@@ -59,9 +59,11 @@ final class DeterministicScheduler: Sendable {
 
         var isOnItsThread: Bool { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
 
-        var runningTask: Int? {
-            if case .task(let number) = step { return number }
-            return nil
+        /// Returns the number of the task with that number of the runtime's.
+        mutating func number(of id: UInt64) -> Int {
+            let number = tasks[id] ?? tasks.count
+            tasks[id] = number
+            return number
         }
 
         /// Adds a job that is ready. A task that enqueues itself was not suspended: it changes executors. The runtime takes a
@@ -148,9 +150,7 @@ extension DeterministicScheduler: TaskExecutor {
         return state.change { state -> ReadyJob? in
             state.changes += 1
             if state.firstTask == .max { state.firstTask = id }
-            let number = state.tasks[id] ?? state.tasks.count
-            state.tasks[id] = number
-            let job = ReadyJob(job: job, isPreferring: isPreferring, id: id, task: number)
+            let job = ReadyJob(job: job, isPreferring: isPreferring, id: id, task: state.number(of: id))
             if state.isOver { return job }
             state.add(job)
             return nil
@@ -207,14 +207,23 @@ extension DeterministicScheduler: TaskExecutor {
         #endif
         let isBackground = TestTime.isBackground
         guard isOnItsThread else { return CaughtTasks.adoptCurrentTask(for: self) }
+        let id = CaughtTasks.currentTask
         state.withLock { state in
-            guard let task = state.runningTask else { return }
-            state.sleeps[task] = Sleep(
+            // Not the task of the job that runs: an actor's job runs parts of several tasks.
+            state.sleeps[state.number(of: id)] = Sleep(
                 deadline_ns: deadline_ns,
                 participant: participant,
                 name: name,
                 isBackground: isBackground
             )
+        }
+    }
+
+    /// Any thread: a test that has ended resumes its tasks elsewhere.
+    func noteEndOfSleep() {
+        let id = CaughtTasks.currentTask
+        state.withLock { state in
+            if let task = state.tasks[id] { state.sleeps[task] = nil }
         }
     }
 

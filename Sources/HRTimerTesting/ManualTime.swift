@@ -263,6 +263,8 @@ extension ManualTime {
         scheduler?.noteSleep(until: deadline_ns, on: participant)
     }
 
+    package func noteEndOfSleep() { scheduler?.noteEndOfSleep() }
+
     package func enter<Result, Failure: Error>(
         _ name: @autoclosure () -> String,
         _ body: () throws(Failure) -> Result

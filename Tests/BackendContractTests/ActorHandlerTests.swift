@@ -114,7 +114,9 @@ import Testing
         let worker = try TimerLoop.thread()
         let passed = Recorder<Bool>()
         let timer = LoopTimer(timeInterval: 0.001, target: model, action: Model.tick, repeats: true)
-        let witness = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { _ in passed.append(true) }
+        // A constant of this type does not inherit the main actor, as a closure given here would.
+        let pass: LoopTimer.Handler = { _ in passed.append(true) }
+        let witness = LoopTimer(timeInterval: .milliseconds(1), repeats: true, block: pass)
         worker.loop.add(timer, forMode: .default)
         worker.loop.add(witness, forMode: .default)
         // Keeps the main actor busy: it does not suspend here.
@@ -221,9 +223,8 @@ import Testing
         let timer = LoopTimer(fireAt: first, interval: .milliseconds(1), repeats: true) { @MainActor timer in
             tally.note(1 + timer.missedTicks)
         }
-        let witness = LoopTimer(fireAt: first, interval: .milliseconds(1), repeats: true) {
-            passed.append(1 + $0.missedTicks)
-        }
+        let pass: LoopTimer.Handler = { passed.append(1 + $0.missedTicks) }
+        let witness = LoopTimer(fireAt: first, interval: .milliseconds(1), repeats: true, block: pass)
         worker.loop.add(timer, forMode: .default)
         worker.loop.add(witness, forMode: .default)
         while passed.count < 50 { usleep(1000) }

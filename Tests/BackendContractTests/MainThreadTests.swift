@@ -77,12 +77,43 @@ import Testing
     func place(_ probe: String, _ expected: String) throws {
         #expect(try Program.run("MainThreadProgram", probe) == expected)
     }
+
+    private static let waysToWait = [
+        "its handler", "its handler, after it left the loop", "its handler, after it moved to another loop",
+        "another timer's handler", "a block", "an observer", "a source", "the main queue", "another loop's handler",
+        "perform in another loop's handler",
+    ]
+
+    @Test(
+        "On a loop's own thread nothing waits for that thread: invalidateAndWait and perform return, the main thread's too",
+        .timeLimit(.minutes(2)),
+        arguments: ["main", "thread"]
+    )
+    func waitOnLoopsThread(_ place: String) throws {
+        for way in Self.waysToWait where place == "main" || way != "the main queue" {
+            #expect(try Program.run("MainThreadProgram", "wait", place, way) == "went on", "\(place): \(way)")
+        }
+    }
+
+    @Test(
+        "Before its loop has ever run, the main thread waits in invalidateAndWait for a handler on another thread",
+        .timeLimit(.minutes(2))
+    )
+    func waitBeforeAnyRun() throws {
+        let said = try Program.run("MainThreadProgram", "wait", "main", "another thread's timer, before any run")
+        #expect(said == "handler has returned\nwent on")
+    }
 }
 
 /// A program of this package, which is built beside the tests.
 enum Program {
     /// Runs the program. Returns what it prints, and its exit status unless that is 0.
-    static func run(_ name: String, _ arguments: String..., environment: [String: String] = [:]) throws -> String {
+    static func run(
+        _ name: String,
+        _ arguments: String...,
+        environment: [String: String] = [:],
+        includingErrors: Bool = false
+    ) throws -> String {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let process = Process()
         process.executableURL = URL(filePath: tests).deletingLastPathComponent().appending(path: name)
@@ -90,6 +121,7 @@ enum Program {
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let output = Pipe()
         process.standardOutput = output
+        if includingErrors { process.standardError = output }
         try process.run()
         let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()

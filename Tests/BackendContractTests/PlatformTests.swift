@@ -11,7 +11,7 @@ import Testing
         .deletingLastPathComponent().path
 
     /// Runs a shell script, in which $PROGRAM is the program. Returns the last line that the script writes.
-    private func run(_ script: String) throws -> String {
+    fileprivate func run(_ script: String) throws -> String {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = ["-c", script]
@@ -38,14 +38,22 @@ import Testing
     )
     func lacking() throws { #expect(try run("exec $PROGRAM lacking-after-start") == "all fire") }
 
-    @Test("With a read-only /proc everything fires", .timeLimit(.minutes(3)))
+    @Test(
+        "With a read-only /proc everything fires",
+        .enabled(if: canMount, "needs mount(8) and the right to use it: apt-get install mount"),
+        .timeLimit(.minutes(3))
+    )
     func readOnlyProc() throws {
         let script =
             "unshare -m sh -c 'mount --bind /proc /proc && mount -o remount,bind,ro /proc && exec $PROGRAM all'"
         #expect(try run(script) == "all fire")
     }
 
-    @Test("Without /proc everything fires", .timeLimit(.minutes(3)))
+    @Test(
+        "Without /proc everything fires",
+        .enabled(if: canMount, "needs mount(8) and the right to use it: apt-get install mount"),
+        .timeLimit(.minutes(3))
+    )
     func noProc() throws {
         #expect(try run("unshare -m sh -c 'mount -t tmpfs none /proc && exec $PROGRAM all'") == "all fire")
     }
@@ -89,6 +97,7 @@ import Testing
 
     @Test(
         "RealtimeKit grants a real-time class that the kernel refuses, at its highest priority",
+        .enabled(if: missingForRealtimeKit == "nothing", "there is no \(missingForRealtimeKit)"),
         .timeLimit(.minutes(2))
     )
     func realtimeKit() throws {
@@ -97,7 +106,10 @@ import Testing
         #expect(said == "schedulingClass: granted by RealtimeKit, at priority 20; class 2 at 20")
     }
 
-    @Test("On a bus without RealtimeKit, and without a bus, the class is refused with EPERM, and who was asked is told")
+    @Test(
+        "On a bus without RealtimeKit, and without a bus, the class is refused with EPERM, and who was asked is told",
+        .enabled(if: hasLibrary("libdbus-1.so.3"), "libdbus is not installed: apt-get install libdbus-1-3")
+    )
     func noRealtimeKit() throws {
         let script = """
             export DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nowhere DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere
@@ -107,6 +119,16 @@ import Testing
         #expect(said.hasPrefix("schedulingClass: refused, "))
         #expect(said.contains("RealtimeKit: ") && said.contains("the portal: "))
         #expect(said.contains("Operation not permitted") && said.hasSuffix("class 0 at 0"))
+    }
+
+    @Test(
+        "Where libdbus is not installed, a class that the kernel refuses is refused with EPERM, and the reason names libdbus",
+        .enabled(if: !hasLibrary("libdbus-1.so.3"))
+    )
+    func noDBus() throws {
+        let said = try run("exec setpriv --reuid 65534 --regid 65534 --clear-groups $PROGRAM real-time")
+        #expect(said.hasPrefix("schedulingClass: refused, "))
+        #expect(said.contains("there is no libdbus") && said.hasSuffix("class 0 at 0"))
     }
 
     @Test("An alarm wakes the system where the process may, and a refused one is told and fires in boot time")
@@ -119,3 +141,10 @@ import Testing
     @Test("A process that gives up the right to wake the system goes on firing in boot time")
     func alarmsGivenUp() throws { #expect(try run("exec $PROGRAM alarm give-up") == "wakesSystem: granted; early 0") }
 }
+
+/// Whether a process may mount something where only it sees that.
+private let canMount: Bool =
+    (try? PlatformTests().run("unshare -m mount -t tmpfs none /proc && echo yes")) == "yes"
+
+/// What Tests/RealtimeKit/with says is missing for a bus with RealtimeKit.
+private let missingForRealtimeKit: String = (try? PlatformTests().run("exec $WITH --missing")) ?? "shell"

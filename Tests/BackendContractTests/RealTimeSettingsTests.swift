@@ -161,7 +161,7 @@ import Testing
         await #expect(processExitsWith: .success) {
             @Sendable func bound() -> String {
                 var text = [CChar](repeating: 0, count: 32)
-                let file = fopen(Self.processorFile, "re")
+                guard let file = fopen(Self.processorFile, "re") else { return "" }
                 fgets(&text, 32, file)
                 fclose(file)
                 return String(decoding: text.prefix { $0 > 10 }.map(UInt8.init), as: UTF8.self)
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test("A senseless value is refused with the setting's name and its range, and the engine runs without it")
+    @Test("A senseless value is refused with what the setting takes, and its name, and the engine runs without it")
     func refused() async {
         await #expect(processExitsWith: .success) {
             var configuration = TimerEngine.Configuration()
@@ -201,12 +201,13 @@ import Testing
             #expect(
                 await engine.awaitSettingResults().map(\.description) == [
                     "threadName: granted",
-                    "timerSlack: refused, cannot set timerSlack to 0.0 seconds (takes 1 ns or more): Invalid argument",
-                    "processors: refused, cannot set processors to [-1, 100000]: Invalid argument",
-                    "schedulingClass: refused, cannot set schedulingClass to SCHED_FIFO at priority 100 "
-                        + "(takes 1 ... 99): Invalid argument",
-                    "wakeLatency: refused, cannot set wakeLatency to -1.0 seconds by /dev/cpu_dma_latency "
-                        + "(takes 0 ... 2000 s): Invalid argument",
+                    "timerSlack: refused, takes 1 ns or more: cannot set timerSlack to 0 ns: Invalid argument",
+                    "processors: refused, takes numbers of processors that the system has and the process may use: "
+                        + "cannot set processors to [-1, 100000]: Invalid argument",
+                    "schedulingClass: refused, takes 1 ... 99: cannot set schedulingClass to SCHED_FIFO at priority 100: "
+                        + "Invalid argument",
+                    "wakeLatency: refused, takes 0 ... 2000 s: cannot set wakeLatency to -1 s by /dev/cpu_dma_latency: "
+                        + "Invalid argument",
                 ]
             )
             #expect(Seen(on: engine).schedule.policy == UInt32(SCHED_OTHER))
@@ -224,8 +225,8 @@ import Testing
             configuration.realTime.processorWakeLatency = .zero
             #expect(
                 try await TimerEngine(configuration).awaitSettingResults().last?.description
-                    == "processorWakeLatency: refused, cannot set processorWakeLatency to 0.0 seconds by "
-                    + "pm_qos_resume_latency_us (takes 0 ... 2000 s, and processors): Invalid argument"
+                    == "processorWakeLatency: refused, takes 0 ... 2000 s, and processors: cannot set processorWakeLatency to 0 ns by "
+                    + "pm_qos_resume_latency_us: Invalid argument"
             )
             configuration.realTime = RealTimeSettings()
             configuration.realTime.processors = []
@@ -255,6 +256,30 @@ import Testing
                 return error.errorNumber
             }
             #expect(errors == [nil, nil, EPERM, EPERM, EACCES])
+            // The cause comes first.
+            let causes = [
+                "schedulingClass: refused, takes CAP_SYS_NICE or RLIMIT_RTPRIO of 1 or more: cannot set ",
+                "locksMemory: refused, takes CAP_IPC_LOCK or RLIMIT_MEMLOCK above all memory of the process: cannot lock ",
+                "wakeLatency: refused, takes the right to write /dev/cpu_dma_latency: cannot set ",
+            ]
+            for (result, cause) in zip(await engine.awaitSettingResults().suffix(3), causes) {
+                #expect(result.description.hasPrefix(cause), "\(result)")
+            }
+            let others: [(RealTimeSettings.SchedulingClass, String)] = [
+                (.roundRobin(priority: 50), "takes CAP_SYS_NICE or RLIMIT_RTPRIO of 50 or more: cannot set "),
+                (.other(nice: -5), "takes CAP_SYS_NICE or RLIMIT_NICE of 25 or more: cannot set "),
+                (
+                    .deadline(runtime: .milliseconds(1), deadline: .milliseconds(5), period: .milliseconds(10)),
+                    "takes CAP_SYS_NICE, and a thread that may run on all processors: cannot set "
+                ),
+            ]
+            for (schedulingClass, cause) in others {
+                configuration.realTime = RealTimeSettings()
+                configuration.realTime.schedulingClass = schedulingClass
+                let result = try await TimerEngine(configuration).awaitSettingResults().last
+                let said = result?.description ?? ""
+                #expect(said.hasPrefix("schedulingClass: refused, \(cause)"), "\(said)")
+            }
             #expect(Seen(on: engine).schedule.policy == UInt32(SCHED_OTHER))
         }
     }

@@ -94,7 +94,11 @@ import Testing
 
     private static func run(_ loop: TimerLoop) { loop.run() }
 
-    @Test("A loop whose descriptors the kernel refuses still fires timers, and throws when a source is added")
+    /// A loop of a debug build starts the thread that watches it, which no such child may do under Thread Sanitizer.
+    @Test(
+        "A loop whose descriptors the kernel refuses still fires timers, and throws when a source is added",
+        .disabled(if: isSanitized)
+    )
     func loops() async {
         await #expect(processExitsWith: .success) {
             let said = Recorder<String>()

@@ -46,6 +46,24 @@ import Testing
         #expect(TimeBase.kernel.spin(until: .max, from: .min, atMost: .max) == (.min, 0))
     }
 
+    @Test("right before a call lasts until the deadline, however far a clock that was set back is from it")
+    func setBack() {
+        for ahead_ns: Int64 in [0, 1, 3_999, 4_000, 4_001, 5_000, 10_000, 50_000, 1_000_000] {
+            let called = Recorder<MonotonicInstant>()
+            var fire = Fire()
+            fire.target = .handler { called.append($0.firedAt) }
+            fire.isBeforeDeadline = true
+            // To the call it seems that the clock went back after the call was committed.
+            let now_ns = now()
+            fire.place_ns = now_ns + ahead_ns
+            fire.deadline_ns = fire.place_ns
+            fire.deliver(now_ns, on: .kernel)
+            #expect(called.count == 1)
+            #expect(called.all.allSatisfy { $0.nanoseconds >= fire.place_ns }, "\(ahead_ns) ns ahead")
+            fire.letGo()
+        }
+    }
+
     @Test(
         "by a task is charged to its engine, except for the time in which the processor was elsewhere",
         .enabled(if: !isSanitized, "Thread Sanitizer has signals wait")

@@ -71,6 +71,7 @@ import Testing
         return nil
     }
 
+    #if compiler(>=6.3)  // earlier, exit tests capture nothing
     @Test(
         "After a stop of 300 ms each timer follows its missed-tick policy",
         .timeLimit(.minutes(15)),
@@ -119,6 +120,7 @@ import Testing
             }
         }
     }
+    #endif
 
     private static func run(_ loop: TimerLoop, until limit: MonotonicInstant) {
         loop.run(until: limit)

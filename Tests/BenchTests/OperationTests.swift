@@ -18,11 +18,14 @@ struct OperationTests {
         }
     }
 
-    private static let packages =
-        PublicOperations.comparisons(timers: 10) + ContendedOperations.comparisons(timers: 10)
-        + [FireOperations.comparison(timers: 10)] + CoalesceOperations.comparisons(ownTimers: 10)
-        + TaskOperations.comparisons(ownTimers: 10) + PacingOperations.comparisons + [StatisticsOperations.comparison]
-        + WatchedOperations.comparisons
+    private static let packages = Array(
+        [
+            PublicOperations.comparisons(timers: 10), ContendedOperations.comparisons(timers: 10),
+            [FireOperations.comparison(timers: 10)], CoalesceOperations.comparisons(ownTimers: 10),
+            TaskOperations.comparisons(ownTimers: 10), PacingOperations.comparisons,
+            [StatisticsOperations.comparison], WatchedOperations.comparisons,
+        ].joined()
+    )
 
     @Test("of every package can be run", arguments: Self.packages.map { "\($0.operation) \($0.baseID)" })
     func packagesRun(name: String) async throws {

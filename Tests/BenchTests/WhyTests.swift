@@ -22,7 +22,8 @@ import Testing
         #expect(tail.fires == 100)
         #expect(tail.late == 4)
         #expect(tail.bound_ns == 96_000)
-        #expect(tail.parts_ns == [.wakeup: 97_000 + 98_000 + 99_000 + 100_000])
+        let wakeup_ns: Int64 = 97_000 + 98_000 + 99_000 + 100_000
+        #expect(tail.parts_ns == [.wakeup: wakeup_ns])
         #expect(WhyTail(fires, beyond: 89_000).late == 11)
         #expect(WhyTail([], beyond: nil).late == 0)
     }

@@ -64,7 +64,10 @@ struct HRTHistogramTests {
         #expect(histogram.buckets.map(\.count) == [1, 1, 1, 2, 1])
     }
 
-    @Test("counts values beyond its range instead of losing them", arguments: [.min, .min + 1, .max - 1, Int64.max])
+    @Test(
+        "counts values beyond its range instead of losing them",
+        arguments: [Int64.min, Int64.min + 1, Int64.max - 1, Int64.max]
+    )
     func countsBeyondItsRange(value: Int64) {
         let histogram = Histogram()
         histogram.record(value)

@@ -1,3 +1,4 @@
+import Glibc
 import HRTimer
 import HRTimerCore
 import TestSupport
@@ -9,7 +10,10 @@ import Testing
 /// `-default-isolation MainActor`.
 final class Screen {
     var frames = 0
-    func draw() { frames += 1 }
+    func draw() {
+        MainActor.assertIsolated()
+        frames += 1
+    }
 }
 
 /// Handlers written the way such an app writes them run on the main actor, whichever thread fires the timer. Nothing traps.
@@ -76,6 +80,78 @@ final class Screen {
     }
 
     private func tick(_ timer: LoopTimer) { screen.draw() }
+
+    @Test("Closures without an annotation, given to items of another thread's loop, run on the main actor")
+    func closures() async throws {
+        let thread = try TimerLoop.thread(name: "other")
+        let loop = thread.loop
+        let screen = screen
+        func count(_ name: String, while item: AnyObject) async {
+            let before = screen.frames
+            await wait { screen.frames >= before + 3 }
+            #expect(screen.frames >= before + 3, "\(name)")
+            withExtendedLifetime(item) {}
+        }
+        let timers = [
+            LoopTimer(timeInterval: .milliseconds(2), repeats: true) { _ in screen.draw() },
+            LoopTimer(timeInterval: 0.002, repeats: true) { _ in screen.draw() },
+            LoopTimer(fireAt: .now, interval: 0.002, repeats: true) { _ in screen.draw() },
+            LoopTimer(fireAt: WallInstant.now, interval: 0.002, repeats: true) { _ in screen.draw() },
+            LoopTimer.rearmable(fireAt: .now) { timer in
+                screen.draw()
+                timer.fireInstant = .now + .milliseconds(2)
+            },
+        ]
+        for (number, timer) in timers.enumerated() {
+            loop.add(timer, forMode: .default)
+            await count("timer \(number)", while: timer)
+            timer.invalidate()
+        }
+        let stopwatch = ExclusiveTimer(interval: 0.002, loop: loop) { _ in screen.draw() }
+        stopwatch.start()
+        await count("stopwatch", while: stopwatch)
+        stopwatch.stop()
+        let carousel = AutoAdvance(every: 0.002, loop: loop) { screen.draw() }
+        await count("carousel", while: carousel)
+        carousel.invalidate()
+        let signal = try LoopSource.signal(SIGWINCH) { _, _ in for _ in 1...3 { screen.draw() } }
+        try loop.add(signal, forMode: .default)
+        kill(getpid(), SIGWINCH)
+        await count("signal", while: signal)
+        signal.invalidate()
+        await thread.shutdown()
+    }
+
+    @Test("A nonisolated handler that code of the main actor keeps in a constant is called by the loop's thread")
+    func constant() async throws {
+        let main = pthread_self()
+        let threads = Recorder<pthread_t>()
+        let note: LoopTimer.Handler = { _ in threads.append(pthread_self()) }
+        let thread = try TimerLoop.thread(name: "other")
+        thread.loop.add(LoopTimer(timeInterval: .milliseconds(1), repeats: false, block: note), forMode: .default)
+        await wait { threads.count == 1 }
+        #expect(threads.count == 1 && threads.all.allSatisfy { $0 != main })
+        await thread.shutdown()
+    }
+
+    @Test("What code of the main actor sends to another thread runs there, unless it names its actor")
+    func elsewhere() async throws {
+        let main = pthread_self()
+        let threads = Recorder<pthread_t>()
+        let thread = try TimerLoop.thread(name: "other")
+        let engine = try TimerEngine(name: "engine")
+        let source = TimerSource(engine: engine)
+        source.setEventHandler { threads.append(pthread_self()) }
+        source.schedule(deadline: .now)
+        source.activate()
+        thread.loop.perform { threads.append(pthread_self()) }
+        thread.loop.perform(afterDelay: 0.001) { threads.append(pthread_self()) }
+        await wait { threads.count == 3 }
+        #expect(threads.count == 3 && threads.all.allSatisfy { $0 != main })
+        source.cancel()
+        await thread.shutdown()
+        await engine.shutdown()
+    }
 }
 
 #endif

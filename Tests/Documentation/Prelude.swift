@@ -79,6 +79,7 @@ func step(_ ticks: Int) {}
 func fetch() async throws -> String { toast }
 func ask() async throws -> String { toast }
 func lunch() {}
+func startChild() {}
 func report() {}
 func collect() {}
 func log(_ line: String) {}
@@ -104,6 +105,12 @@ nonisolated(unsafe) let (display, surface) = (base, base)
 func wl_surface_commit(_ surface: OpaquePointer) {}
 func wl_display_get_fd(_ display: OpaquePointer) -> Int32 { 0 }
 @discardableResult func wl_display_dispatch(_ display: OpaquePointer) -> Int32 { 0 }
+
+// A channel of SwiftNIO, as a program that imports NIOCore sees it.
+struct Channel: Sendable {
+    func close(promise: Int?) {}
+}
+let channel = Channel()
 
 // Functions of Xlib, as a program that imports it sees them.
 @discardableResult func XFlush(_ display: OpaquePointer) -> Int32 { 0 }

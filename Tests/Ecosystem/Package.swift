@@ -25,6 +25,7 @@ let package = Package(
                 .product(name: "HRTimer", package: "swift-hrtimer"),
                 .product(name: "HRTimerCalendar", package: "swift-hrtimer"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Logging", package: "swift-log"),
             ]
         ),
         .executableTarget(

@@ -3,6 +3,7 @@ import HRTimer
 import HRTimerCalendar
 import HRTimerCore
 import HRTimerTesting
+import Seeded
 import TestSupport
 import Testing
 
@@ -65,6 +66,68 @@ struct CalendarTimerTests {
         #expect(fires.all == ["03-28 20:00:00 +1"])
         time.advance(by: .seconds(86_400))
         #expect(fires.count == 2)
+    }
+
+    @Test(
+        "fires at the next date of a clock that was 72 years ahead, once that is set right",
+        arguments: [true, false]
+    )
+    func wrongYear(wasCalled: Bool) throws {
+        let time = ManualTime(wallStart: WallInstant(date(2098, 3, 28, 12)))
+        let engine = try WallTimerEngine(time: time.base)
+        let fires = fires
+        engine.schedule(by: try evening()) { fires.append(shown($0.firedAt)) }
+        if wasCalled { time.advance(by: .seconds(5 * 86_400)) }
+        fires.removeAll()
+        time.setWall(to: WallInstant(date(2026, 3, 28, 12)))
+        time.advance(by: .seconds(2 * 86_400))
+        #expect(fires.all == ["03-28 20:00:00 +1", "03-29 20:00:00 +2"])
+    }
+
+    @Test("fires at the dates of the week before, once its own handler has set the clock back to that week")
+    func setBackInHandler() throws {
+        let (time, fires) = (time, fires)
+        let weekBefore = WallInstant(date(2026, 3, 20, 12))
+        engine.schedule(by: try evening()) {
+            fires.append(shown($0.firedAt))
+            if fires.count == 1 { time.setWall(to: weekBefore) }
+        }
+        time.advance(by: .seconds(8 * 3600))
+        time.advance(by: .seconds(2 * 86_400))
+        #expect(fires.all == ["03-28 20:00:00 +1", "03-20 20:00:00 +1", "03-21 20:00:00 +1"])
+    }
+
+    @Test(
+        "fires at each date that no call was for, after a step of the clock to 2098 by mistake was taken back",
+        arguments: MissedTickPolicy.allCases.filter { $0 != .burst }
+    )
+    func mistake(_ policy: MissedTickPolicy) throws {
+        _ = record(try evening(), policy)
+        time.setWall(to: WallInstant(date(2098, 3, 28, 12)))
+        time.advance(by: .zero)
+        fires.removeAll()
+        time.setWall(to: WallInstant(date(2026, 3, 28, 12)))
+        time.advance(by: .seconds(3 * 86_400))
+        // With .skip no call was made in 2098.
+        let first = policy == .skip ? ["03-28 20:00:00 +1"] : []
+        #expect(fires.all == first + ["03-29 20:00:00 +2", "03-30 20:00:00 +2"])
+    }
+
+    @Test("calls once for each date, whichever way the clock is set within a week")
+    func eachOnce() throws {
+        var random = SeededRandom.fromEnvironment()
+        let called = Recorder<WallInstant>()
+        engine.schedule(by: try evening()) { called.append($0.deadline) }
+        for _ in 0..<60 {
+            let wall = WallInstant(date(2026, 3, 28, 12)) + .seconds(Int.random(in: 0...4 * 86_400, using: &random))
+            time.setWall(to: wall)
+            time.advance(by: .seconds(Int.random(in: 0...2 * 86_400, using: &random)))
+        }
+        #expect(Set(called.all).count == called.count)
+        time.setWall(to: WallInstant(date(2026, 4, 3, 12)))
+        let before = called.count
+        time.advance(by: .seconds(5 * 86_400))
+        #expect(called.count - before >= 2)
     }
 
     @Test("never fires before its date when the clock runs slow or is set back before the date")

@@ -21,6 +21,31 @@ import class HRTimerCompat.Timer
         #expect(!timer.isValid)
     }
 
+    private final class Clock: Sendable {
+        let ticks = Recorder<Bool>()
+        func tick(_ timer: Timer) { ticks.append(timer.isValid) }
+    }
+
+    @Test("A timer's method can be given as an action or, in ported code, as a selector")
+    func selectors() {
+        let clock = Clock()
+        let date = Date(timeIntervalSinceNow: 3600)
+        let timers = [
+            Timer(timeInterval: 3600, target: clock, action: Clock.tick, userInfo: nil, repeats: true),
+            Timer(timeInterval: 3600, target: clock, selector: Clock.tick, userInfo: nil, repeats: true),
+            Timer(fireAt: date, interval: 3600, target: clock, action: Clock.tick, userInfo: nil, repeats: true),
+            Timer(fireAt: date, interval: 3600, target: clock, selector: Clock.tick, userInfo: nil, repeats: true),
+            Timer.scheduledTimer(timeInterval: 3600, target: clock, action: Clock.tick, userInfo: nil, repeats: true),
+            Timer.scheduledTimer(timeInterval: 3600, target: clock, selector: Clock.tick, userInfo: nil, repeats: true),
+        ]
+        for (number, timer) in timers.enumerated() {
+            timer.fire()
+            #expect(clock.ticks.count == number + 1)
+            #expect(timer.timeInterval == 3600)
+            timer.invalidate()
+        }
+    }
+
     @Test("acceptInput runs the loop once, as run(mode:before:) does, and not at all if there is nothing to do")
     func acceptInput() {
         let loop = RunLoop()

@@ -199,4 +199,46 @@ import Testing
             )
         }
     }
+
+    /// What a handler arms at ten seconds, after it has set the wall clock.
+    enum Arming: String, CaseIterable, Sendable {
+        case schedule, scheduleTolerant, schedulePrecise, rescheduleItself, rescheduleAnother, fixedDelay
+    }
+
+    @Test(
+        "After a handler has set the wall clock back, what it arms for ten seconds later comes ten seconds later",
+        arguments: Arming.allCases,
+        TimerPrecision.allCases
+    )
+    func setBackInHandler(_ arming: Arming, _ precision: TimerPrecision) throws {
+        let engine = try WallTimerEngine(.init(precision: precision, time: time.base))
+        let fires = fires
+        let another = engine.schedule(at: .distantFuture, handler: fires.append)
+        let policy = arming == .fixedDelay ? MissedTickPolicy.delay : .merge
+        let interval = arming == .fixedDelay ? Duration.seconds(10) : nil
+        time.advance(by: .seconds(7200))
+        let isSetBack = Recorder<Bool>()
+        engine.schedule(at: time.wallNow + .seconds(1), every: interval, policy: policy) { [time] fire in
+            guard isSetBack.count == 0 else { return fires.append(fire) }
+            isSetBack.append(true)
+            time.setWall(to: time.wallNow - .seconds(3600))
+            let deadline = time.wallNow + .seconds(10)
+            switch arming {
+            case .schedule: engine.schedule(at: deadline, handler: fires.append)
+            case .scheduleTolerant: engine.schedule(at: deadline, tolerance: .nanoseconds(1), handler: fires.append)
+            case .schedulePrecise: engine.schedule(at: deadline, precision: .precise, handler: fires.append)
+            case .rescheduleItself: engine.reschedule(fire.token, at: deadline)
+            case .rescheduleAnother: engine.reschedule(another, at: deadline)
+            case .fixedDelay: break
+            }
+        }
+        time.advance(by: .seconds(1))
+        let armed = time.wallNow
+        time.advance(by: .nanoseconds(9_999_999_999))
+        #expect(fires.count == 0)
+        // A tolerance of 1 ns may be used.
+        time.advance(by: .nanoseconds(2))
+        #expect(fires.all.map(\.deadline) == [armed + .seconds(10)])
+        engine.shutdown()
+    }
 }

@@ -93,4 +93,24 @@ import Testing
         #expect(position.deadline_ns == 1_000_000_100)
         #expect(dates.asked.count < DatePosition.longestCount + 10)
     }
+
+    @Test("After a step back come the dates that no call was for: missed ones and earlier ones, and none twice")
+    func setBack() {
+        var position = DatePosition(Equal(interval_ns: 100), after: 500, .merge)
+        #expect(position.begin(now_ns: 600) == 0)
+        #expect(position.begin(now_ns: 950) == 2)
+        position.end(now_ns: 950)
+        #expect(position.deadline_ns == 1000)
+        let isMovedLittle = position.setClockBack(to: 910)
+        let isMovedFar = position.setClockBack(to: 450)
+        #expect(!isMovedLittle && isMovedFar)
+        var dates: [Int64] = []
+        while position.deadline_ns < 1200 {
+            dates.append(position.deadline_ns)
+            #expect(position.begin(now_ns: position.deadline_ns) == 0)
+            position.end(now_ns: position.deadline_ns)
+        }
+        // Calls were for 600 and 700.
+        #expect(dates == [500, 800, 900, 1000, 1100])
+    }
 }

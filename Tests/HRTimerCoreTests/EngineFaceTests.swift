@@ -171,7 +171,7 @@ import Testing
         #expect(await engine.shutdown() == 1)
         let group = try TimerEngineGroup(count: 2, .init(time: time.base))
         for engine in group.engines { engine.schedule(after: .seconds(1)) { _ in } }
-        #expect(group.shutdown() == 2)
+        #expect(await group.shutdown() == 2)
     }
 
     @Test("schedule(after:) takes seconds or a Duration on each of the three clocks")
@@ -211,9 +211,9 @@ import Testing
     func description() throws {
         let engine = try TimerEngine(precision: .precise, time: time.base)
         engine.schedule(after: 1, every: 1.0) { _ in }
-        #expect("\(engine)" == "TimerEngine(precise, 1 timers, 0 fires)")
+        #expect("\(engine)" == "TimerEngine(precise, 1 timer, 0 fires)")
         time.advance(by: .seconds(1))
-        #expect("\(engine)".hasPrefix("TimerEngine(precise, 1 timers, 1 fires; lateness of 1 value: min 0 ns"))
+        #expect("\(engine)".hasPrefix("TimerEngine(precise, 1 timer, 1 fire; lateness of 1 value: min 0 ns"))
         engine.shutdown()
         #expect("\(engine)".hasPrefix("TimerEngine(ended"))
     }

@@ -159,4 +159,32 @@ import Testing
         time.advance(to: at(10))
         #expect(order.all == [1, 2], "at equal deadlines the engine that was made first comes first")
     }
+
+    @Test(
+        "What a handler arms for the past comes after what is due at the handler's own deadline, in every precision",
+        arguments: TimerPrecision.allCases
+    )
+    func armedForThePast(_ precision: TimerPrecision) throws {
+        let time = ManualTime()
+        let engine = try TimerEngine(.init(precision: precision, time: time.base))
+        let calls = Recorder<String>()
+        for _ in 1...3 {
+            // Made anew: a timer that fires once is gone after its call.
+            let moved = engine.schedule(at: .distantFuture) { _ in calls.append("moved") }
+            let deadline = time.now.advanced(by: .milliseconds(10))
+            engine.schedule(at: deadline) { _ in
+                calls.append("first")
+                engine.schedule(at: .distantPast) { _ in calls.append("long ago") }
+                engine.schedule(at: deadline.advanced(by: .nanoseconds(-1))) { _ in calls.append("just before") }
+                engine.reschedule(moved, at: .distantPast)
+                engine.schedule(at: deadline) { _ in calls.append("now") }
+            }
+            engine.schedule(at: deadline) { _ in calls.append("second") }
+            engine.schedule(at: deadline) { _ in calls.append("third") }
+            time.advance(by: .milliseconds(20))
+            #expect(calls.all == ["first", "second", "third", "long ago", "just before", "moved", "now"])
+            calls.removeAll()
+        }
+        engine.shutdown()
+    }
 }

@@ -99,7 +99,7 @@ import Testing
         for rate in Self.rates {
             #expect(Recurrence(every: rate.interval, policy: .merge).interval.duration == rate.interval)
         }
-        #expect(Recurrence(every: .nanoseconds(1) / 2, policy: .merge).interval.duration == .nanoseconds(1))
+        #expect(Recurrence(every: .nanoseconds(1) / 2, policy: .merge).interval.duration == .microseconds(100))
         #expect(Recurrence(every: .nanoseconds(-1) / 2, policy: .merge).interval.duration == .microseconds(100))
         #expect(Recurrence(every: .seconds(Int64.max), policy: .merge).interval.whole_ns == .max)
         #expect(Recurrence(every: .seconds(Int64.min), policy: .merge).interval.duration == .microseconds(100))

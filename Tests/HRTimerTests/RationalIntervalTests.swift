@@ -31,6 +31,28 @@ import Testing
         check()
     }
 
+    @Test("A delay counts exactly, too: the grid after a delay of one interval is that of the delay, on every clock")
+    func afterDelay() throws {
+        for nth in [3, 7, 48, 1001] as [Int64] {
+            let interval = Duration.seconds(1) / Int(nth)
+            let seen = [Recorder<Int64>(), Recorder(), Recorder(), Recorder()]
+            let time = ManualTime(start: MonotonicInstant(nanoseconds: 0), wallStart: WallInstant(nanoseconds: 0))
+            let engine = try TimerEngine(.init(time: time.base))
+            let wall = try WallTimerEngine(.init(time: time.base))
+            engine.schedule(after: interval, every: interval) { seen[0].append($0.deadline.nanoseconds) }
+            wall.schedule(after: interval, every: interval) { seen[1].append($0.deadline.nanoseconds) }
+            let moved = engine.schedule(at: .distantFuture, every: interval) { seen[2].append($0.deadline.nanoseconds) }
+            engine.reschedule(moved, after: interval)
+            let movedWall = wall.schedule(at: .distantFuture, every: interval) {
+                seen[3].append($0.deadline.nanoseconds)
+            }
+            wall.reschedule(movedWall, after: interval)
+            time.advance(by: .seconds(2))
+            let expected = (1...2 * nth).map { ($0 * 1_000_000_000 + nth - 1) / nth }
+            for seen in seen { #expect(seen.all == expected, "1/\(nth) s") }
+        }
+    }
+
     @Test("A timer that is moved begins a new grid at its new deadline")
     func moved() throws {
         let engine = try TimerEngine(.init(time: time.base))
@@ -222,7 +244,7 @@ import Testing
         timer.invalidate()
     }
 
-    @Test("A display link stays exact for a day", arguments: rates)
+    @Test("A display link stays exact for a day", arguments: rates + [Rate(seconds: 1000, parts: 119_881)])
     func dayOfLink(_ rate: Rate) {
         let loop = TimerLoop(time: time.base)
         let start_ns = time.now.nanoseconds

@@ -88,7 +88,7 @@ private enum RealRun {
             state = Locked(State(random: SeededRandom(seed: 1), deadlines_ns: none))
         }
 
-        /// Begins the signals on the engine's thread, which blocks every signal until then.
+        /// Begins the signals on the engine's thread.
         func beginStorm() throws {
             let begun = Recorder<(status: Int32, storm: ctest_storm)>()
             _ = core.runSoon {

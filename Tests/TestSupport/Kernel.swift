@@ -10,6 +10,21 @@ public enum Kernel {
     /// The number of threads of the process.
     public static var threads: Int { entries(of: "/proc/self/task") }
 
+    /// The names of the threads of the process.
+    public static var threadNames: [String] {
+        guard let directory = opendir("/proc/self/task") else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let tid = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            let name = text(of: "/proc/self/task/\(tid)/comm") ?? ""
+            names += name.split(separator: "\n").map(String.init)
+        }
+        return names
+    }
+
     /// The size of the address space that the process has mapped, used or not. The first field of proc_pid_statm(5).
     public static var mappedBytes: Int {
         let pages = text(of: "/proc/self/statm")?.split(separator: " ").first.flatMap { Int($0) } ?? 0

@@ -5,9 +5,11 @@ import TestSupport
 import TestTraits
 import Testing
 
-private let hasXCB = dlopen("libxcb-present.so.0", RTLD_LAZY) != nil && dlopen("libxcb.so.1", RTLD_LAZY) != nil
-
-@Suite(.serialized, .ownThread, .enabled(if: hasXCB, "libxcb-present is not installed"))
+@Suite(
+    .serialized,
+    .ownThread,
+    .enabled(if: hasXCB, "libxcb-present is not installed: apt-get install libxcb-present0")
+)
 struct SilentServerTests {
     /// Listens as the X server of that number, and never answers.
     private static func listen(as number: Int) -> Int32 {

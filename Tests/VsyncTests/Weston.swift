@@ -13,6 +13,8 @@ final class Weston: Sendable {
     /// Whether weston is installed: `apt-get install weston`.
     static let isInstalled = Shell.run("command -v weston >/dev/null") == 0
 
+    static let isTen = Shell.run("weston --version | grep -q '^weston 10[.]'") == 0
+
     struct DidNotStart: Error {}
 
     /// Starts a compositor. `window()` waits until it shows windows.

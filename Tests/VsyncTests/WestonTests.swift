@@ -75,7 +75,9 @@ struct WestonTests {
         var surface = surface(window)
         surface.isCommittedBySource = isCommittedBySource
         var rates: [Double] = []
-        while rates.count < 3, !(rates.last.map { (37...43).contains($0) } ?? false) {
+        // Weston 10 begins a timer of whole milliseconds when a frame is done; Weston 16 keeps the 60 Hz that it reports.
+        let (alone, busy) = Weston.isTen ? (37.0...43, 10.0...43) : (57...61, 57...61)
+        while rates.count < 3, !(rates.last.map(alone.contains) ?? false) {
             let source = try VsyncSource.wayland(surface)
             #expect(source.kind == .wayland)
             #expect(lock(source, isCommittedBySource ? nil : window))
@@ -88,8 +90,8 @@ struct WestonTests {
             // At most one request for each refresh, so there is no busy loop.
             #expect(source.statistics.requests - before <= ticks.count - calls + 60)
         }
-        // A busy machine makes the compositor slower, never faster: its timer begins when a frame is done.
-        #expect(rates.contains { (10...43).contains($0) }, "\(rates)")
+        // A busy machine makes Weston 10 slower, never faster.
+        #expect(rates.contains(where: busy.contains), "\(rates)")
         expectSteady()
         withExtendedLifetime(weston) {}
     }

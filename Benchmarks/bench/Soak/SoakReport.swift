@@ -15,10 +15,8 @@ struct SoakReport {
                 + timeText(plan.lateBound_ns),
             "",
         ]
-        return ([bold("host")] + facts + heading + table(bold) + [""] + summary + [bold(verdict)]).joined(
-            separator: "\n"
-        )
-            + "\n"
+        let parts = [[bold("host")], facts, heading, table(bold), [""], summary, [bold(verdict), ""]]
+        return parts.joined().joined(separator: "\n")
     }
 
     private func table(_ bold: (String) -> String) -> [String] {

@@ -19,6 +19,15 @@ static inline int hrt_timerfd_try(int fd, int64_t deadline_ns) {
     return HRT_STATUS(timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL));
 }
 
+// Arms a timerfd of CLOCK_REALTIME for an instant that does not come, the year 2262, so that each
+// step of the clock ends a read of it with ECANCELED (timerfd_create(2)). Returns 0, or the
+// negative errno with which a filter of system calls refuses it.
+static inline int hrt_timerfd_notice_steps(int fd) {
+    struct itimerspec spec = {.it_value = {.tv_sec = INT64_MAX / 1000000000}};
+    int flags = TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET;
+    return HRT_STATUS(timerfd_settime(fd, flags, &spec, NULL));
+}
+
 // Arms a timerfd that was armed before, like hrt_timerfd_try; this cannot fail.
 static inline void hrt_timerfd_arm(int fd, int64_t deadline_ns) {
     hrt_must("timerfd_settime", hrt_timerfd_try(fd, deadline_ns));

@@ -17,6 +17,7 @@
 // * No function is thread-safe unless its comment says so.
 #include "hrt_shared_alarm.h"
 #include "hrt_clock.h"
+#include "hrt_clock_set.h"
 #include "hrt_fork.h"
 #include "hrt_histogram.h"
 #include "hrt_hot.h"

@@ -77,10 +77,12 @@ typedef struct {
     size_t bytes;
 } hrt_touched_memory;
 
-// Allocated together with its thread, even if this code is in a shared library: in the other models
-// of ELF's thread-local storage the first access of a thread may allocate (Drepper 2013, 3.4).
-extern _Thread_local hrt_touched_memory hrt_touched[HRT_TOUCHED_COUNT]
-    __attribute__((tls_model("initial-exec")));
+// In a program it is allocated together with its thread: the linker turns each access into one at a
+// fixed offset. In a shared library, such as a plugin, the first access of a thread allocates it.
+// The model "initial-exec" would avoid that, but then the fourth plugin with a copy of this library
+// could not be loaded, as a process keeps only so much room at fixed offsets (Drepper 2013, 4.2;
+// Tests/Plugins).
+extern _Thread_local hrt_touched_memory hrt_touched[HRT_TOUCHED_COUNT];
 
 #ifdef __clang__
 // clang assumes that an access to a thread-local variable may allocate.

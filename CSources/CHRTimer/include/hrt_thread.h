@@ -7,6 +7,22 @@
 
 // Every function here applies to the calling thread alone.
 
+// The processors and the timer slack that a thread had before it first called
+// hrt_thread_set_processors or hrt_thread_set_timer_slack_ns. The kernel lets its threads and
+// children inherit the present ones instead (sched_setaffinity(2), PR_SET_TIMERSLACK(2const)).
+// A child of fork(2) gets back the former ones by itself, in a handler of pthread_atfork(3), and so
+// does each thread that this library starts, by the two functions below. For threads that others
+// start, and for vfork, posix_spawn, _Fork and clone, there is no hook.
+typedef struct hrt_thread_origin hrt_thread_origin;
+
+// Returns what the calling thread had, for a thread that it starts; NULL if it has changed nothing,
+// or without memory. The caller passes it to hrt_thread_adopt in that thread, or to free(3).
+hrt_thread_origin *_Nullable hrt_thread_origin_copy(void);
+
+// Gives the calling thread these processors and this slack, and frees the origin. NULL changes
+// nothing.
+void hrt_thread_adopt(hrt_thread_origin *_Nullable origin);
+
 // Sets how late the kernel may wake this thread in order to merge the wake-up with others; 50,000
 // ns by default. Range 1 ... LONG_MAX, because 0 would mean "back to the default"
 // (PR_SET_TIMERSLACK(2const)). Returns 0 or -EINVAL.

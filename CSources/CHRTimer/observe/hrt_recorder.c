@@ -41,7 +41,7 @@ void hrt_recorder_destroy(hrt_recorder *recorder) { free(recorder); }
 size_t hrt_recorder_capacity(const hrt_recorder *recorder) { return recorder->capacity; }
 
 // The thread's id, read once: each reading would be a system call.
-static _Thread_local uint32_t own_thread __attribute__((tls_model("initial-exec")));
+static _Thread_local uint32_t own_thread;
 
 void hrt_recorder_add(hrt_recorder *recorder, const hrt_record *record) {
     uint64_t number = atomic_fetch_add_explicit(&recorder->next, 1, memory_order_relaxed);

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -11,8 +12,73 @@
 
 #include "../hrt_status.h"
 
+// CONFIG_NR_CPUS, the kernel's own bound, is nowhere above this.
+enum { MOST_PROCESSORS = 8192 };
+
+struct hrt_thread_origin {
+    uint64_t slack_ns;
+    size_t size;  // in bytes; 0 if the processors could not be read
+    unsigned char processors[];
+};
+
+// Each thread's origin, freed with the thread. Not thread-local storage, which each thread of the
+// process would have.
+static pthread_key_t origin_key;
+static bool has_origin_key;
+
+// Keeps what the thread has, unless it is kept already. Without memory its threads are not put
+// right.
+static void keep_origin(void) {
+    if (!has_origin_key || pthread_getspecific(origin_key) != NULL) return;
+    unsigned char processors[MOST_PROCESSORS / 8] = {0};
+    size_t size = sizeof processors;
+    if (HRT_STATUS(sched_getaffinity(0, size, (cpu_set_t *)processors)) != 0) size = 0;
+    // The kernel takes a shorter set for one that ends with zeros (sched_setaffinity(2)).
+    while (size > sizeof(long) && processors[size - 1] == 0) size--;
+    size = (size + sizeof(long) - 1) / sizeof(long) * sizeof(long);
+    hrt_thread_origin *origin = malloc(sizeof *origin + size);
+    if (origin == NULL) return;
+    *origin = (hrt_thread_origin){.slack_ns = hrt_thread_timer_slack_ns(), .size = size};
+    memcpy(origin->processors, processors, size);
+    if (pthread_setspecific(origin_key, origin) != 0) free(origin);
+}
+
+hrt_thread_origin *hrt_thread_origin_copy(void) {
+    const hrt_thread_origin *origin = has_origin_key ? pthread_getspecific(origin_key) : NULL;
+    if (origin == NULL) return NULL;
+    hrt_thread_origin *copy = malloc(sizeof *copy + origin->size);
+    if (copy != NULL) memcpy(copy, origin, sizeof *copy + origin->size);
+    return copy;
+}
+
+// Fails if a cgroup allows none of the processors any more: the thread keeps those that it has.
+static void restore(const hrt_thread_origin *origin) {
+    if (origin->size > 0)
+        (void)HRT_STATUS(sched_setaffinity(0, origin->size, (const cpu_set_t *)origin->processors));
+    (void)HRT_STATUS(prctl(PR_SET_TIMERSLACK, origin->slack_ns, 0, 0, 0));
+}
+
+void hrt_thread_adopt(hrt_thread_origin *origin) {
+    if (origin == NULL) return;
+    restore(origin);
+    free(origin);
+}
+
+// Runs in a child of fork(2), whose threads get the same: the origin is kept.
+static void restore_in_child(void) {
+    const hrt_thread_origin *origin = pthread_getspecific(origin_key);
+    if (origin != NULL) restore(origin);
+}
+
+__attribute__((constructor)) static void prepare_origins(void) {
+    // EAGAIN: the process has PTHREAD_KEYS_MAX keys. ENOMEM: see hrt_fork.c.
+    has_origin_key = pthread_key_create(&origin_key, free) == 0;
+    if (has_origin_key) pthread_atfork(NULL, NULL, restore_in_child);
+}
+
 int hrt_thread_set_timer_slack_ns(uint64_t slack_ns) {
     if (slack_ns == 0 || slack_ns > LONG_MAX) return -EINVAL;
+    keep_origin();
     return HRT_STATUS(prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0));
 }
 
@@ -26,15 +92,14 @@ void hrt_thread_set_name(const char *name) {
 }
 
 int hrt_thread_set_processors(const uint32_t *processors, size_t count) {
-    // CONFIG_NR_CPUS, the kernel's own bound, is nowhere above this.
-    enum { MOST = 8192 };
-    size_t size = CPU_ALLOC_SIZE(MOST);
-    cpu_set_t *cpus = CPU_ALLOC(MOST);
+    size_t size = CPU_ALLOC_SIZE(MOST_PROCESSORS);
+    cpu_set_t *cpus = CPU_ALLOC(MOST_PROCESSORS);
     if (cpus == NULL) return -ENOMEM;
+    keep_origin();
     CPU_ZERO_S(size, cpus);
     int status = 0;
     for (size_t index = 0; index < count; index++) {
-        if (processors[index] >= MOST) status = -EINVAL;
+        if (processors[index] >= MOST_PROCESSORS) status = -EINVAL;
         CPU_SET_S(processors[index], size, cpus);  // out of range it does nothing
     }
     if (status == 0) status = HRT_STATUS(sched_setaffinity(0, size, cpus));

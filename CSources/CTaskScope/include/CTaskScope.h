@@ -31,6 +31,11 @@ typedef struct cts_scope {
     // The word with the task's status; NULL if the runtime is not as expected.
     unsigned *_Nullable status;
     bool did_cancel;
+    // Guarded by the list's lock: how many threads are cancelling the scope, whether one ever did,
+    // so that the scope is listed, and the next scope in the list.
+    int cancelling;
+    bool is_listed;
+    struct cts_scope *_Nullable next;
 } cts_scope;
 
 // Returns whether the calling task is in the body of a task group that it made; false outside
@@ -47,8 +52,19 @@ void cts_cancel(cts_scope *_Nonnull scope);
 
 // Ends the scope, which must be the innermost, on its task. Returns true if the scope had cancelled
 // the task, and the task is no longer cancelled. Swift's runtime ignores a cancellation of the
-// whole task in between.
+// whole task in between: see cts_is_cancelled_around.
 bool cts_leave(cts_scope *_Nonnull scope);
+
+// Returns whether a parent of the calling task, or a group that the task or such a parent is in,
+// was cancelled, so that the task should be. Parents that only a scope has cancelled do not count.
+// Returns false before cts_learn_parents.
+bool cts_is_cancelled_around(void);
+
+// Finds out where a child task holds its parent and its group. To be called in a child task that
+// `parent` has added to `group`. Does nothing if the runtime is not as expected.
+void cts_learn_parents(const void *_Nullable parent, const void *_Nullable group);
+bool cts_knows_parents(void);
+const void *_Nullable cts_current_task(void);
 
 // Returns the address of a task-local's value for the calling task; NULL if it has none. Child
 // tasks have the same address as their parent; other tasks have copies.

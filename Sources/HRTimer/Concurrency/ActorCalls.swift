@@ -25,6 +25,13 @@ final class ActorCalls: Sendable {
     /// thread that runs a block of the main queue.
     static func isHere(_ actor: any Actor) -> Bool { actor === MainActor.shared && MainQueue.isHeld }
 
+    /// Returns true if the calling thread is the actor's: the caller makes the call itself, which needs no closure then.
+    func beginHere(on actor: any Actor, ticks: Int) -> Bool {
+        guard Self.isHere(actor) else { return false }
+        reported.store(ticks, ordering: .releasing)
+        return true
+    }
+
     /// Calls the function at once if the calling thread is the actor's. Otherwise calls it in a task, unless `isOff` returns
     /// true by then. In debug builds a task for the main actor causes a usage warning, unless `isNamed`: the actor was named
     /// for the call.
@@ -35,10 +42,7 @@ final class ActorCalls: Sendable {
         unless isOff: @escaping @Sendable () -> Bool = { false },
         _ function: @escaping @Sendable () -> Void
     ) {
-        if Self.isHere(actor) {
-            reported.store(ticks, ordering: .releasing)
-            return function()
-        }
+        if beginHere(on: actor, ticks: ticks) { return function() }
         if UsageWarning.isLookedFor, !isNamed, actor === MainActor.shared { Self.reportMainActorElsewhere() }
         submit(to: actor, ticks: ticks, unless: isOff, function)
     }
@@ -197,7 +201,7 @@ private struct PlainPair<First, Second> { let function: @Sendable (First, Second
 
 /// Returns a function with two arguments that calls `function` on its actor, or directly if it has none. Calls are never
 /// merged: each one reports other arguments.
-func onItsActor<First: Sendable, Second: Sendable>(
+package func onItsActor<First: Sendable, Second: Sendable>(
     unless isOff: @escaping @Sendable (First) -> Bool,
     _ function: @escaping @isolated(any) @Sendable (First, Second) -> Void
 ) -> @Sendable (First, Second) -> Void {

@@ -41,10 +41,13 @@
 /// | `CancellationError.reason`, cancelling for a reason | missing: the error has no room. `withTimeout` throws `TimedOut` |
 ///
 /// The body of a task group is special because a task added to the group has the calling task as its parent. There only a
-/// part of the calling task is cancelled. There the calling task forgets a cancellation that comes after the deadline,
-/// unless it comes from the operation of an enclosing deadline; and if a deadline comes while one inside it has expired, the
-/// handlers in between run when the inner operation returns. This relies on the layout of Swift's runtime up to 6.4. The
-/// layout is checked each time; with another layout a deadline would cancel the calling task for good.
+/// part of the calling task is cancelled. A cancellation of the calling task after the deadline, while the operation goes on,
+/// takes effect when the operation returns, if it comes from a parent of the task, from a group that the task is in, or from an
+/// enclosing deadline. **One by the task's own handle is lost there**, since Swift's runtime leaves no trace of it. So a task
+/// that is shut down by its handle, as a server may be, leaves the group and the deadlines in it to a child task, which is
+/// cancelled by its parent. If a deadline comes while one inside it has expired, the handlers in between run when the inner
+/// operation returns. This relies on the layout of Swift's runtime up to 6.4. The layout is checked each time; with another
+/// layout a deadline would cancel the calling task for good.
 ///
 /// - Parameters:
 ///   - expiration: when to cancel the operation. `distantFuture` means never.
@@ -54,7 +57,7 @@
 public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Error, C: Clock & Identifiable>(
     _ expiration: C.Instant,
     tolerance: C.Instant.Duration? = nil,
-    clock: C = ContinuousClock(),
+    clock: C,
     operation: nonisolated(nonsending) () async throws(Failure) -> Return
 ) async throws(Failure) -> Return {
     guard let scope = DeadlineScope.make(expiration, tolerance, clock) else { return try await operation() }
@@ -66,10 +69,29 @@ public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Err
 public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Error, C: Clock & Identifiable>(
     in timeout: C.Instant.Duration,
     tolerance: C.Instant.Duration? = nil,
-    clock: C = ContinuousClock(),
+    clock: C,
     operation: nonisolated(nonsending) () async throws(Failure) -> Return
 ) async throws(Failure) -> Return {
     try await withDeadline(clock.now.advanced(by: timeout), tolerance: tolerance, clock: clock, operation: operation)
+}
+
+/// Runs an operation, and cancels it at a deadline on `ContinuousClock`. See `withDeadline(_:tolerance:clock:operation:)`.
+public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Error>(
+    _ expiration: ContinuousClock.Instant,
+    tolerance: Swift.Duration? = nil,
+    operation: nonisolated(nonsending) () async throws(Failure) -> Return
+) async throws(Failure) -> Return {
+    try await withDeadline(expiration, tolerance: tolerance, clock: ContinuousClock(), operation: operation)
+}
+
+/// Runs an operation, and cancels it once `timeout` has passed on `ContinuousClock`, counted from now. See
+/// `withDeadline(_:tolerance:clock:operation:)`.
+public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Error>(
+    in timeout: Swift.Duration,
+    tolerance: Swift.Duration? = nil,
+    operation: nonisolated(nonsending) () async throws(Failure) -> Return
+) async throws(Failure) -> Return {
+    try await withDeadline(in: timeout, tolerance: tolerance, clock: ContinuousClock(), operation: operation)
 }
 
 extension Task where Success == Never, Failure == Never {

@@ -134,7 +134,8 @@ extension DeadlineScope {
         }
     }
 
-    /// Repeats cancellations by enclosing scopes: while this scope had cancelled the calling task, they had no effect.
+    /// Repeats cancellations by enclosing scopes, by parents of the calling task, and by groups that it is in: while this scope
+    /// had cancelled the task, they had no effect. One by the task's own handle is lost, since the runtime leaves no trace of it.
     private func cancelForOthers() {
         var outermost: DeadlineScope?
         var isAll = false
@@ -145,7 +146,7 @@ extension DeadlineScope {
             if isParentCancelled || scope.caller?.isCancelled ?? false { isAll = true }
             next = scope.outer
         }
-        if isAll { task?.cancel() } else { outermost?.cancel() }
+        if isAll || cts_is_cancelled_around() { task?.cancel() } else { outermost?.cancel() }
     }
 
     fileprivate typealias Work = nonisolated(nonsending) () async -> Void
@@ -183,8 +184,24 @@ extension DeadlineScope {
         defer { part.deallocate() }
         begin(part)
         await perform(work, isolation: isolation)
-        if cts_leave(part) { cancelForOthers() }
+        if cts_leave(part) {
+            await learnParents(isolation: isolation)
+            cancelForOthers()
+        }
         handOnCancellation()
+    }
+
+    /// Has `cts_is_cancelled_around` learn, once, where a child task holds its parent: from a child whose parent is known.
+    private final func learnParents(isolation: isolated (any Actor)?) async {
+        if cts_knows_parents() { return }
+        await withTaskGroup(of: Void.self, isolation: isolation) { group in
+            let parent = UInt(bitPattern: cts_current_task())
+            // A group is one pointer (`@frozen`).
+            let address = withUnsafeBytes(of: &group) { $0.load(as: UInt.self) }
+            group.addImmediateTask {
+                cts_learn_parents(UnsafeRawPointer(bitPattern: parent), UnsafeRawPointer(bitPattern: address))
+            }
+        }
     }
 
     /// Runs the operation under a deadline on a clock without a host.
@@ -224,8 +241,11 @@ extension DeadlineScope {
     }
 
     private func runInChild(isolation: isolated (any Actor)?, _ sent: Sent) async {
+        let name = Task.name
+        // Up to Swift 6.3 a child that begins immediately and has a name does not inherit its parent's preferred executor.
+        let executor = name == nil ? nil : Self.preferredExecutor
         await withTaskGroup(of: Void.self, isolation: isolation) { group in
-            group.addImmediateTask(name: Task.name) {
+            group.addImmediateTask(name: name, executorPreference: executor) {
                 // Captured, so that the child is isolated as its parent is.
                 _ = isolation
                 self.begin()
@@ -240,6 +260,22 @@ extension DeadlineScope {
             await group.next()
         }
         handOnCancellation()
+    }
+
+    /// The executor that the calling task prefers; nil if it prefers none.
+    private static var preferredExecutor: (any TaskExecutor)? {
+        withUnsafeCurrentTask { task in
+            guard let executor = task?.unownedTaskExecutor else { return nil }
+            return withUnsafeBytes(of: executor) { words in
+                // Unsafe: both types are an object and its witness table, or null (`TaskExecutorRef` in swift/ABI/Executor.h).
+                // The low bits of the table's word tell kinds of executors apart: 0 is this one, the only one up to Swift 6.4.
+                // The task keeps the executor as long as it prefers it.
+                guard words.count == MemoryLayout<(any TaskExecutor)?>.size,
+                    words.load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) % 8 == 0
+                else { return nil }
+                return words.load(as: (any TaskExecutor)?.self)
+            }
+        }
     }
 }
 

@@ -124,9 +124,11 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
     }
 
     func touch() -> Bool {
-        let next_ns = next_ns
-        var before = word.load(ordering: .relaxed)
+        var before = word.load(ordering: .acquiring)
         while Self.isDeadline(before) {
+            // The clock is read after the word: a thread that stalls in between must not exchange a later deadline, which
+            // another thread has set meanwhile, for its own old one.
+            let next_ns = next_ns
             guard exchange(&before, next_ns) else { continue }
             // Armed at once if it is earlier than the engine's deadline, or if the engine does not defer moves.
             if next_ns < before || !core.defersMoves { arm(next_ns) }
@@ -136,13 +138,22 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
     }
 
     /// Has the engine check the timeout at that instant, or before.
-    private func arm(_ deadline_ns: Int64) { _ = core.arm(timer, deadline_ns: deadline_ns) }
+    private func arm(_ deadline_ns: Int64) {
+        var deadline_ns = deadline_ns
+        while true {
+            _ = core.arm(timer, deadline_ns: deadline_ns)
+            // Meanwhile a touch with a shorter timeout may have armed an earlier deadline, which this call replaced.
+            guard let present_ns = self.deadline_ns, present_ns < deadline_ns else { return }
+            deadline_ns = present_ns
+        }
+    }
 
     func resume() -> Bool {
         if touch() { return true }
-        let next_ns = next_ns
-        var before = word.load(ordering: .relaxed)
+        var before = word.load(ordering: .acquiring)
         while before != Self.cancelled {
+            // Read after the word, as in `touch`.
+            let next_ns = next_ns
             guard exchange(&before, next_ns) else { continue }
             arm(next_ns)
             return true
@@ -180,15 +191,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
     private func look() {
         var before = word.load(ordering: .acquiring)
         while Self.isDeadline(before) {
-            guard before <= core.time.now_ns else {
-                arm(before)
-                // Meanwhile a touch with a shorter timeout may have armed an earlier deadline, which this call to `arm`
-                // replaced.
-                let now = word.load(ordering: .acquiring)
-                if now >= before { return }
-                before = now
-                continue
-            }
+            guard before <= core.time.now_ns else { return arm(before) }
             guard exchange(&before, Self.expired) else { continue }
             handler.withLock { $0 }?.run()
             return

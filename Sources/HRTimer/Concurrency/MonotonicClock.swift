@@ -51,7 +51,8 @@ public struct MonotonicClock: Clock {
     #if compiler(>=6.2)
     /// Suspends the task until the clock reads `deadline` or later; never shorter.
     ///
-    /// A past deadline returns at once, `distantFuture` sleeps until cancelled. Cancelling the task ends the sleep at once
+    /// A past deadline sleeps not at all, but lets the other tasks of the executor have a turn, so that a loop that is behind
+    /// does not starve them. `distantFuture` sleeps until cancelled. Cancelling the task ends the sleep at once
     /// and removes its timer. The only error is `CancellationError`: for a cancelled task, and if the engine is shut down,
     /// or the loop ends, before or during the sleep.
     ///

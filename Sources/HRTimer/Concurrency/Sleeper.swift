@@ -61,6 +61,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
         } onCancel: {
             end(.cancellation)
         }
+        host.noteEndOfSleep()
         return Outcome(rawValue: phase.load(ordering: .acquiring)) ?? .cancellation
     }
 
@@ -159,25 +160,32 @@ extension Sleeper {
     }
 
     /// Sleeps until the deadline, for callers that interrupt sleeps. `enter` gets each sleeper before it sleeps, and may
-    /// refuse it; a refusal counts as an interruption. A cancelled task does not sleep.
+    /// refuse it; a refusal counts as an interruption. A cancelled task does not sleep. If the deadline has passed, the task
+    /// does not sleep either, but the others of its executor get a turn: a loop that is behind would starve them.
     ///
     /// Unless the engine coalesces, it resumes the task early by the time that the resumption takes, and the task itself
     /// spins the rest, if there is any: see `EngineCore.leads`. On a precise engine the path from engine to task has thus
-    /// run, and is in the cache, when the deadline comes.
+    /// run, and is in the cache, when the deadline comes. `leave` gets each sleeper that has slept, before that
+    /// spin if there is one.
     static func sleep(
         on host: TimerHost,
         _ plan: Plan,
         entering enter: (Sleeper) -> Bool,
+        leaving leave: (Sleeper) -> Void = { _ in },
         isolation: isolated (any Actor)? = #isolation
     ) async -> Outcome {
         let jobs = JobQueue.current.flatMap { $0.host.isSame(as: host) ? $0 : nil }
         var begun_ns = host.time.now_ns
+        if plan.deadline_ns <= begun_ns {
+            await Task.yield()
+            return .deadline
+        }
         var request = plan.request(from: begun_ns)
         guard case .engine(let core) = host, core.isEarly else {
-            if plan.deadline_ns <= begun_ns { return .deadline }
             let sleeper = Sleeper(host, resumingOn: jobs)
             guard enter(sleeper) else { return .interruption }
             let outcome = await sleeper.wait(request)
+            leave(sleeper)
             if outcome == .deadline { sleeper.report(plan.deadline_ns) }
             return outcome
         }
@@ -190,10 +198,11 @@ extension Sleeper {
             request.deadline_ns = plan.deadline_ns - lead_ns
             guard enter(sleeper) else { return .interruption }
             let outcome = await sleeper.wait(request)
-            if outcome != .deadline { return outcome }
-            if jobs == nil {
+            if outcome == .deadline, jobs == nil {
                 core.recordLead(host.time.now_ns - sleeper.firedAt_ns.load(ordering: .relaxed), ofSleep: length_ns)
             }
+            leave(sleeper)
+            if outcome != .deadline { return outcome }
             if core.spinOut(until: plan.deadline_ns) {
                 sleeper.report(plan.deadline_ns)
                 return .deadline

@@ -61,6 +61,14 @@ final class TickGrid: Sendable {
         var isCancelled = false
         /// The consumers that sleep for a tick of this stretch.
         var sleepers: [Sleeper] = []
+        /// The tick that a consumer was given last; nil if there is none on the present grid.
+        var given: Given?
+    }
+
+    /// A tick that a consumer was given: its place on the present grid, and how late it was.
+    private struct Given: Sendable {
+        var nominal_ns: Int64
+        let lateness_ns: Int64
     }
 
     private let state: Locked<State>
@@ -93,9 +101,14 @@ final class TickGrid: Sendable {
         )
     }
 
-    func count(missed: Int) {
+    /// Counts a tick that a consumer is given, of the stretch with that generation. `nominal_ns` is without jitter.
+    func count(_ nominal_ns: Int64, lateness_ns: Int64, missed: Int, _ generation: Int) {
         fires.wrappingAdd(1, ordering: .relaxed)
         if missed > 0 { missedTicks.wrappingAdd(UInt64(missed), ordering: .relaxed) }
+        state.withLock { state in
+            guard state.stretch.generation == generation else { return }
+            state.given = Given(nominal_ns: nominal_ns, lateness_ns: lateness_ns)
+        }
     }
 
     func watch(beyond bound_ns: Int64) -> LateHandlers {
@@ -126,17 +139,25 @@ final class TickGrid: Sendable {
             state.stretch.forgetsBefore = before.forgetsBefore
             let next = grid.advanced(past: now_ns)
             let deadline_ns = next.anchor.rounded_ns
+            // As if the latest tick had come at its deadline: a change at each tick would add up how late they are.
+            let given = state.given.flatMap { given in
+                grid.number(at: given.nominal_ns).addingSaturating(1) == next.number ? given : nil
+            }
+            let phase_ns = now_ns.subtractingSaturating(given?.lateness_ns ?? 0)
             let (former_ns, new_ns) = (before.interval.whole_ns, state.stretch.interval.whole_ns)
             let first_ns =
-                deadline_ns.subtractingSaturating(now_ns) > former_ns
-                ? deadline_ns : scaled(deadline_ns, at: now_ns, from: former_ns, to: new_ns)
+                deadline_ns.subtractingSaturating(phase_ns) > former_ns
+                ? deadline_ns : scaled(deadline_ns, at: phase_ns, from: former_ns, to: new_ns)
             state.stretch.begin(at: first_ns, number: next.number)
+            state.given = given
+            state.given?.nominal_ns = state.stretch.grid?.instant_ns(next.number.subtractingSaturating(1)) ?? .min
         }
     }
 
     func schedule(first_ns: Int64?, every interval: Duration) {
         change { state, now_ns in
             let generation = state.stretch.generation + 1
+            state.given = nil
             state.stretch = Stretch(first_ns: first_ns, every: interval)
             state.stretch.generation = generation
             state.stretch.forgetsBefore = generation
@@ -222,6 +243,8 @@ struct TickConsumer {
     private var jitter: TickJitter?
     /// Whether a tick was returned and its consumer has not come back yet.
     private var isConsuming = false
+    /// When the consumer last came back.
+    private var returned_ns = Int64.min
     /// The submission of the wait that has ended, on a watched host.
     private var submitted: SubmittedCall?
     private var hasEnded = false
@@ -244,19 +267,28 @@ struct TickConsumer {
         if hasEnded { return nil }
         if isConsuming {
             isConsuming = false
-            recurrence.end(&position, now_ns: grid.time.now_ns, &jitter)
+            returned_ns = grid.time.now_ns
+            recurrence.end(&position, now_ns: returned_ns, &jitter)
         }
+        var hasWaited = false
         while !Task.isCancelled, !grid.host().hasEnded, let now_ns = plan() {
-            if position.deadline_ns > now_ns {
+            // Also for a tick that is already due: the sleep then gives the executor a turn.
+            if position.deadline_ns > now_ns || !hasWaited {
                 submitted = nil
                 if await sleep(&submitted) == .cancellation { break }
+                hasWaited = true
                 // The consumer checks whether its plan is still valid.
                 continue
             }
+            let (deadline_ns, unreported) = (position.deadline_ns, position.unreported)
             if let tick = take(now_ns) {
                 report(tick)
                 return tick
             }
+            report(
+                Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: position.unreported - unreported),
+                isLeftOut: true
+            )
         }
         hasEnded = true
         return nil
@@ -265,15 +297,19 @@ struct TickConsumer {
     /// Takes the tick that is due. Returns nil if the policy skips it.
     private mutating func take(_ now_ns: Int64) -> Tick? {
         let deadline_ns = position.deadline_ns
+        let nominal_ns = jitter?.nominal_ns(deadline_ns) ?? deadline_ns
         guard let missed = recurrence.begin(&position, now_ns: now_ns, &jitter) else { return nil }
         isConsuming = true
-        grid.count(missed: missed)
+        let lateness_ns = now_ns.subtractingSaturating(deadline_ns)
+        // With `.delay` a tick has no place on the grid.
+        let generation = policy.countsFromReturn ? -1 : stretch?.generation ?? 0
+        grid.count(nominal_ns, lateness_ns: lateness_ns, missed: missed, generation)
         defer { submitted = nil }
         return Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: missed, submitted: submitted)
     }
 
     /// Reports a late tick to those who watch this sequence. The sleep tells those who watch the host.
-    private func report(_ tick: Tick) {
+    private func report(_ tick: Tick, isLeftOut: Bool = false) {
         guard let handlers = grid.lateHandlers else { return }
         let lateness_ns = tick.firedAt_ns.subtractingSaturating(tick.deadline_ns)
         guard handlers.isLate(lateness_ns) else { return }
@@ -284,7 +320,11 @@ struct TickConsumer {
         // The consumer had not come back for the tick when it was due.
         if tick.submitted == nil { submitted.cause = .handlerBefore }
         let explanation = submitted.explained(called_ns.subtractingSaturating(lateness_ns), called_ns)
-        handlers.call(explanation.parts) { LatenessReport(LateCall(name: "ticks", called_ns: called_ns), explanation) }
+        handlers.call(explanation.parts) {
+            var call = LateCall(name: "ticks", called_ns: called_ns)
+            (call.missedTicks, call.isLeftOut) = (tick.missed, isLeftOut)
+            return LatenessReport(call, explanation)
+        }
     }
 
     private func sleep(_ submitted: inout SubmittedCall?, isolation: isolated (any Actor)? = #isolation) async
@@ -295,15 +335,12 @@ struct TickConsumer {
             tolerance: .nanoseconds(recurrence.tolerance_ns(requested: tolerance_ns))
         )
         let generation = stretch?.generation ?? 0
-        var entered: [Sleeper] = []
-        let outcome = await Sleeper.sleep(on: grid.host(), plan) { sleeper in
-            guard grid.enter(sleeper, generation) else { return false }
-            entered.append(sleeper)
-            return true
+        return await Sleeper.sleep(on: grid.host(), plan) { sleeper in
+            grid.enter(sleeper, generation)
+        } leaving: { sleeper in
+            grid.leave(sleeper)
+            submitted = sleeper.submitted
         }
-        for sleeper in entered { grid.leave(sleeper) }
-        if outcome == .deadline { submitted = entered.last?.submitted }
-        return outcome
     }
 
     /// Sets the next deadline by the grid as it is now. Returns the time at which it read the grid; nil if the sequence has
@@ -322,7 +359,9 @@ struct TickConsumer {
             position.move(to: ticks.anchor)
         } else if policy.countsFromReturn {
             let (former_ns, present_ns) = (former.interval.whole_ns, present.interval.whole_ns)
-            let deadline_ns = scaled(position.deadline_ns, at: present.begun_ns, from: former_ns, to: present_ns)
+            // The consumer's own interval begins when it comes back, be that after the change.
+            let begun_ns = max(present.begun_ns, returned_ns)
+            let deadline_ns = scaled(position.deadline_ns, at: begun_ns, from: former_ns, to: present_ns)
             position.move(to: ExactInstant(deadline_ns))
         } else {
             follow(former.grid ?? ticks, ticks)

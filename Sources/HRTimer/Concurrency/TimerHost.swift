@@ -27,6 +27,14 @@ package enum TimerHost: Sendable {
         }
     }
 
+    /// Tells the host's virtual time, if it has one, that the calling task has slept.
+    func noteEndOfSleep() {
+        switch self {
+        case .engine(let core): core.time.noteEndOfSleep()
+        case .loop(let loop): loop.time.noteEndOfSleep()
+        }
+    }
+
     /// Watches the host: from now on its thread notes what it does.
     func watch() -> LatenessObserver {
         switch self {

@@ -9,7 +9,8 @@ public import HRTimerCore
 ///
 /// Ticks are never early. The deadlines are start + k × interval, however late a tick is. `missedTicks` reports the ticks
 /// that were missed while the consumer was busy, by the `MissedTickPolicy`. Nothing is buffered: missed ticks are computed,
-/// and a sequence that no task waits for costs no wake-up.
+/// and a sequence that no task waits for costs no wake-up. A consumer that is behind gets its next tick at once, but the other
+/// tasks of its executor have a turn before.
 ///
 /// An iteration ends, for good, when its task is cancelled, by `cancel()`, and when the engine is shut down. After that
 /// there is no tick, not even one whose deadline had come.
@@ -36,9 +37,10 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
     /// The time between two nominal deadlines. Zero or less counts as 0.1 ms. Any thread.
     ///
     /// A new interval keeps the phase, as a musician does who changes the tempo: the rest of the present interval shrinks or
-    /// grows in proportion. A consumer's missed ticks of the former interval are counted in its next tick, under every
-    /// policy. With `.delay`, where each consumer has its own intervals, the rest of a consumer's own interval changes in
-    /// proportion.
+    /// grows in proportion. The phase counts from the latest tick's nominal deadline, however late a consumer was given that
+    /// tick, so that a change at each tick does not add up lateness. A consumer's missed ticks of the former interval are
+    /// counted in its next tick, under every policy. With `.delay`, where each consumer has its own intervals, the rest of a
+    /// consumer's own interval changes in proportion.
     public var interval: Duration {
         get { grid.interval }
         nonmutating set { grid.setInterval(newValue) }
@@ -66,7 +68,8 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
     ///
     /// A tick whose deadline came while its consumer was still at the former one is late by `handlerBefore`. The time until
     /// the consumer's task goes on after the wait is `delivery`. The clock's engine or loop is watched from then on: see
-    /// `AnyTimerEngine.onLate(beyond:_:)`. The handler is called for all consumers, in any task.
+    /// `AnyTimerEngine.onLate(beyond:_:)`. The handler is called for all consumers, in any task. A tick that `.skip` leaves out
+    /// is reported too, with `isLeftOut`.
     @discardableResult
     public func onLate(
         beyond bound: some TimeSpan,

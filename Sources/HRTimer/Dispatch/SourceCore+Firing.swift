@@ -153,9 +153,10 @@ extension SourceCore: TimerOwner {
             engine.before.ticks = record.pointee.position
             state.extras?.pointee.jitter?.removeDelay(&engine.before.ticks)
         }
-        let deadline_ns = record.pointee.position.deadline_ns
+        let (deadline_ns, unreported) = (record.pointee.position.deadline_ns, record.pointee.position.unreported)
         guard Self.beginCall(now_ns, &state, record) else {
             // The source was rescheduled for a later deadline, or its policy skips this tick.
+            if deadline_ns <= now_ns { fire.leftOut = record.pointee.position.unreported - unreported }
             rearmForLater(&engine)
             return false
         }
@@ -294,13 +295,19 @@ extension SourceCore: TimerOwner {
     /// Takes a submitted call and counts its ticks, which the engine could not know when it counted the fire at the submission.
     private func takeSubmittedCall(_ state: inout State, _ engine: inout FiringCore) -> Callback? {
         guard Self.mayDeliver(state), let record = record(state, engine) else { return nil }
-        let (deadline_ns, now_ns) = (record.pointee.position.deadline_ns, now_ns(state))
+        let (deadline_ns, unreported) = (record.pointee.position.deadline_ns, record.pointee.position.unreported)
+        let now_ns = now_ns(state)
         // Without a handler, as where the engine prepares a call.
         if state.event == nil {
             beIdle(now_ns, &state, record)
             return nil
         }
-        guard Self.beginCall(now_ns, &state, record) else { return nil }
+        guard Self.beginCall(now_ns, &state, record) else {
+            if deadline_ns > now_ns || !core.hasWatchers { return nil }
+            // There is no call whose return takes part in deciding the next deadline.
+            state.policyOfCall = nil
+            return leftOut(record.pointee.position.unreported - unreported, deadline_ns: deadline_ns, &state)
+        }
         guard let event = Self.counted(state, deadline_ns: deadline_ns) else { return nil }
         engine.countMissed(state.data - 1)
         if state.hasLead { engine.recordElsewhere(now_ns.subtractingSaturating(deadline_ns)) }

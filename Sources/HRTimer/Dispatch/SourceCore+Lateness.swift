@@ -9,7 +9,8 @@ extension TimerSource {
     /// Lateness counts from the nominal deadline that the call was due for. The report says what made the call late: `delivery`
     /// is time on the way to a busy queue, loop or actor; `handlerBefore` is time in which the handler's previous call ran on.
     /// From then on the source's engine is watched: see `AnyTimerEngine.onLate(beyond:_:)`. Not for deadlines on another clock
-    /// than the engine's, nor for calls that were already on their way. Any thread.
+    /// than the engine's, nor for calls that were already on their way. A tick that `.skip` leaves out is reported too, with
+    /// `isLeftOut`. Any thread.
     @discardableResult
     public func onLate(
         beyond bound: some TimeSpan,
@@ -49,24 +50,48 @@ extension SourceCore {
 
     /// Returns a callback for a call on the queue or actor: it runs the event handler and reports a late call. Under the lock.
     func watched(_ event: Callback, deadline_ns: Int64, _ state: inout State) -> Callback {
-        guard let submitted = state.extras?.pointee.submitted.take(), let observer = core.observer.value else {
-            return event
+        guard var late = delivery(deadline_ns, &state) else { return event }
+        late.call.missedTicks = Int(clamping: state.data - 1)
+        let report = reporting(late, state)
+        return Callback {
+            event.run()
+            report.run()
         }
-        let handlers = state.lateHandlers
-        let timer = state.timer ?? .stale
-        let delivery = observer.delivery(
+    }
+
+    /// Returns a callback that reports a submitted call whose tick the policy leaves out; nil if nobody is to know. Under the lock.
+    func leftOut(_ missed: Int, deadline_ns: Int64, _ state: inout State) -> Callback? {
+        guard missed > 0, var late = delivery(deadline_ns, &state) else { return nil }
+        late.call.missedTicks = missed
+        late.call.isLeftOut = true
+        return reporting(late, state)
+    }
+
+    /// Returns the explanation of a submitted call that is late beyond the bounds; nil if it is not.
+    private func delivery(_ deadline_ns: Int64, _ state: inout State) -> LateDelivery? {
+        guard let submitted = state.extras?.pointee.submitted.take() else { return nil }
+        return core.observer.value?.delivery(
             submitted,
             deadline_ns: deadline_ns,
             name: "source on \(core.name)",
-            timer: timer,
-            bound_ns: handlers?.leastBound_ns ?? .max
+            timer: state.timer ?? .stale,
+            bound_ns: state.lateHandlers?.leastBound_ns ?? .max
         )
-        guard let delivery else { return event }
+    }
+
+    private func reporting(_ late: LateDelivery, _ state: borrowing State) -> Callback {
+        let (observer, handlers) = (core.observer.value, state.lateHandlers)
         return Callback {
-            event.run()
-            observer.report(delivery.call, delivery.explanation)
-            handlers?.call(delivery.explanation.parts) { delivery.report }
+            observer?.report(late.call, late.explanation)
+            handlers?.call(late.explanation.parts) { late.report }
         }
+    }
+
+    package func tickWasLeftOut(_ late: LateDelivery) {
+        guard let handlers = withLock({ $0.alarm == nil ? $0.lateHandlers : nil }) else { return }
+        var late = late
+        late.call.name = "source on \(core.name)"
+        handlers.call(late.explanation.parts) { late.report }
     }
 
     /// Returns a callback for the engine's thread, which reports for the engine by itself: it runs the event handler, and then
@@ -75,7 +100,7 @@ extension SourceCore {
         guard let handlers = state.lateHandlers, state.alarm == nil, let observer = core.observer.value else {
             return event
         }
-        let timer = state.timer ?? .stale
+        let (timer, missed) = (state.timer ?? .stale, Int(clamping: state.data - 1))
         return Callback { [core] in
             let called_ns = core.time.now_ns
             guard handlers.isLate(called_ns.subtractingSaturating(deadline_ns)) else { return event.run() }
@@ -84,6 +109,7 @@ extension SourceCore {
             handlers.call(explanation.parts) {
                 var call = LateCall(name: "source on \(core.name)", called_ns: monotonic_ns)
                 call.timer = timer
+                call.missedTicks = missed
                 return LatenessReport(call, explanation)
             }
         }

@@ -51,7 +51,7 @@ public final class TimerRegistry: Sendable {
     ///
     /// It runs on `queue`, or without one on the engine's thread, where it must be short. Calls of one task never overlap;
     /// `policy` says what becomes of ticks that pass while the task runs or is suspended, by default they make one call. A task
-    /// is freed when it ends. While all are suspended, a new one waits too. A task of an actor, as `{ @MainActor in … }` is, is
+    /// is freed when it ends. While all are suspended, a new one waits too. A task that says so, `{ @MainActor in … }`, is
     /// called on that actor; see `TimerSource.setEventHandler`.
     ///
     /// Throws EINVAL, with a sentence that says which argument is wrong and which values it takes.

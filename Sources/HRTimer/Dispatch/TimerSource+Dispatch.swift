@@ -153,7 +153,8 @@ extension TimerSource {
     }
 
     private static func interval(_ seconds: Double) -> Duration? {
-        seconds.isFinite ? Duration(roundingUpSeconds: seconds) : nil
+        if seconds.isNaN { UsageWarning.report(.notANumber("the interval of a source")) }
+        return seconds.isFinite ? Duration(exactSeconds: seconds) : nil
     }
 }
 

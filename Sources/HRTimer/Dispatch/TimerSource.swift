@@ -142,10 +142,11 @@ public final class TimerSource: Sendable {
     ///
     /// `cancel()` frees the handler, after a running call has returned. A handler that is set after `cancel()` is not kept.
     ///
-    /// A handler of an actor, as `{ @MainActor in … }` is, is called on that actor: at once if the source's queue is the main
-    /// queue and the actor is the main actor. On another queue or thread a task calls it later. The ticks are counted when the
-    /// actor gets to the call: all ticks that came while the actor was busy make one call, whose `data` reports their number. A
-    /// source that is cancelled or suspended before that is not called.
+    /// A handler that says so, `{ @MainActor in … }`, is called on its actor: at once if the source's queue is the main queue
+    /// and the actor is the main actor. On another queue or thread a task calls it later. A closure that does not say so is
+    /// called where the source calls, even if it stands in code of the main actor, where it would be later. The ticks are
+    /// counted when the actor gets to the call: all ticks that came while the actor was busy make one call, whose `data`
+    /// reports their number. A source that is cancelled or suspended before that is not called.
     public func setEventHandler(_ handler: consuming (@isolated(any) @Sendable () -> Void)?) {
         var actor: (any Actor)?
         let callback = withoutActor(consume handler, &actor)
@@ -189,7 +190,7 @@ public final class TimerSource: Sendable {
     /// The handlers are freed after the cancel handler has run. Idempotent; legal in any state.
     ///
     /// From another thread, and on a concurrent queue, a call that was prepared before may still begin; `cancelAndWait()` waits
-    /// for it. A suspended source calls its cancel handler at once, where GCD's waits for the `resume()`.
+    /// for it. A precise call may count as begun up to 4 µs before its deadline. A suspended source calls its cancel handler at once, where GCD's waits for the `resume()`.
     public func cancel() {
         core.cancel()
     }
@@ -199,6 +200,8 @@ public final class TimerSource: Sendable {
     /// Inside a handler of this source it does not wait. On the engine's thread it does not wait for a cancel handler that has
     /// not begun. On no thread does it wait for a cancel handler that belongs to a queue or a loop, or that comes after a call
     /// on an actor: the caller may keep that very actor busy. On frozen time the cancel handler comes when the clock is moved.
+    ///
+    /// Handlers of two engines that wait for each other's sources in this way wait for ever.
     @available(*, noasync)
     public func cancelAndWait() {
         core.cancel()

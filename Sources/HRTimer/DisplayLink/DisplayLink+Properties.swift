@@ -22,11 +22,13 @@ extension DisplayLink {
         return source?.period ?? .nanoseconds(FrameGrid(anchor_ns: 0, rate: rate ?? .standard).interval_ns)
     }
 
-    /// The time from the last call's refresh to this call's: how far animations have to move. It also spans a change of rate,
-    /// or a pause. Zero in the first call.
+    /// The time from the last call's refresh to this call's: how far animations have to move. It also spans a change of rate.
+    /// Zero in the first call, and in the first after refreshes without a call by intent: while the link was paused, was in no
+    /// loop, or had a hidden surface.
     public var delta: Duration { .nanoseconds(state.withLock { $0.reported.delta_ns }) }
 
-    /// The measured time from the beginning of the last call to that of this one. Zero in the first call.
+    /// The measured time from the beginning of the last call to that of this one, also across a pause. Zero in the
+    /// first call.
     public var rawDelta: Duration { .nanoseconds(state.withLock { $0.reported.rawDelta_ns }) }
 
     /// The source of the refreshes; nil if none was given and the link was not added to a loop yet.

@@ -286,7 +286,7 @@ extension LinkState {
         private(set) var timestamp_ns: Int64?
         private(set) var target_ns: Int64?
         private(set) var number: Int64?
-        /// The time from the previous call's refresh to this call's.
+        /// The time from the previous call's refresh to this call's; zero after a rest.
         private(set) var delta_ns: Int64 = 0
         /// When the call began.
         private(set) var called_ns: Int64?
@@ -295,6 +295,8 @@ extension LinkState {
         private(set) var lateness_ns: Int64 = 0
         /// How often the link went without calls by intent, for example in a pause.
         private(set) var rests = 0
+        /// The number of rests before the present or latest call.
+        private var restsBefore = 0
         /// The display's rates at this call and at the one before.
         private var rates = (now: 0.0, before: 0.0)
 
@@ -303,7 +305,11 @@ extension LinkState {
 
         /// Records what is known of a call before it begins.
         mutating func turn(to number: Int64, _ timestamp_ns: Int64, _ target_ns: Int64, rate: Double) {
-            if let before_ns = self.timestamp_ns { delta_ns = timestamp_ns.subtractingSaturating(before_ns) }
+            let hasRested = rests != restsBefore
+            restsBefore = rests
+            if let before_ns = self.timestamp_ns {
+                delta_ns = hasRested ? 0 : timestamp_ns.subtractingSaturating(before_ns)
+            }
             (self.timestamp_ns, self.target_ns) = (timestamp_ns, target_ns)
             self.number = number
             rates = (rate, calls > 0 ? rates.now : rate)

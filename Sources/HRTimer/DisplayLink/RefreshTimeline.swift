@@ -32,7 +32,7 @@ struct RefreshTimeline: Sendable {
     func instant_ns(_ number: Int64) -> Int64 { grid(of: number).instant_ns(number) }
 
     /// Returns the instant of a refresh, to an attosecond.
-    func instant(_ number: Int64) -> ExactInstant { grid(of: number).grid.instant(number) }
+    func instant(_ number: Int64) -> ExactInstant { grid(of: number).instant(number) }
 
     private func grid(of number: Int64) -> FrameGrid {
         if number >= latest.from { return latest.grid }
@@ -66,14 +66,14 @@ struct RefreshTimeline: Sendable {
         let next = number(at: now_ns).addingSaturating(1)
         var aimed = instant(next)
         aimed.advance(by: model.grid.interval)
-        let nearest = model.grid.instant(model.nearest(to: aimed.rounded_ns))
+        let nearest = model.instant(model.nearest(to: aimed.rounded_ns))
         let error_ns = Double(nearest.rounded_ns - aimed.rounded_ns)
         let bound_ns = (model.period_ns / Self.slew).rounded(.down)
         let moved =
             abs(error_ns) <= bound_ns
             ? nearest
             : ExactInstant(aimed.rounded_ns.addingSaturating(Int64(error_ns < 0 ? -bound_ns : bound_ns)))
-        let isThere = grid.grid.interval == model.grid.interval && grid.grid.instant(next + 1) == moved
+        let isThere = grid.hasInterval(of: model) && grid.instant(next + 1) == moved
         if !isThere { replace(from: next + 1, model.anchored(at: moved, next + 1)) }
     }
 

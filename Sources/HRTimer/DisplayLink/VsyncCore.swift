@@ -131,7 +131,7 @@ struct VsyncCore: Sendable {
         guard driver != nil else { return .lost }
         let silence_ns = silence_ns(now_ns)
         if silence_ns >= Self.loss_ns || isHidden(now_ns) { return .lost }
-        guard let fit = model.fit else { return .learning }
+        guard let fit = model.fit, model.isRateSure else { return .learning }
         return silence_ns > max(Self.silence_ns, 4 * fit.grid.interval_ns) ? .coasting : .locked
     }
 

@@ -63,6 +63,8 @@ struct VsyncModel: Sendable {
     private var longSteps = 0
     /// How many steps in a row covered an even number of refreshes, and how many of those were longer than requested.
     private var evenSteps = (all: 0, long: 0)
+    /// The greatest common divisor of all steps since the period was learnt, in refreshes.
+    private var commonStep: Int64 = 0
     /// How many of the latest samples in a row deviate to the same side from the line through the samples before them.
     private var leaning = 0
 
@@ -88,6 +90,10 @@ struct VsyncModel: Sendable {
         guard let fit, refusedInRow == 0, leaning == 0 else { return false }
         return points.count >= (fit.residual_ns > Self.noise_ns ? Self.noisyWindow : Self.window)
     }
+
+    /// Whether the rate is known: the count of the refreshes says it, or their steps do. If all steps were even, say, the display
+    /// may as well have half the rate.
+    var isRateSure: Bool { fit != nil && (usesSequence || commonStep == 1) }
 
     /// Whether the display may have only half the rate of the model: lately only every second refresh was reported.
     var mayBeDoubled: Bool { fit != nil && !usesSequence && evenSteps.all >= Self.stepsToDoubt / 2 }
@@ -144,7 +150,13 @@ struct VsyncModel: Sendable {
     }
 
     private mutating func countEven(_ step: Int64, isLong: Bool) {
+        countStep(step)
         evenSteps = step % 2 == 0 ? (evenSteps.all + 1, evenSteps.long + (isLong ? 1 : 0)) : (0, 0)
+    }
+
+    private mutating func countStep(_ step: Int64) {
+        var other = step
+        while other != 0 { (commonStep, other) = (other, commonStep % other) }
     }
 
     private mutating func halveRequested() {
@@ -227,6 +239,7 @@ struct VsyncModel: Sendable {
         refusedInRow = 0
         longSteps = 0
         evenSteps = (0, 0)
+        commonStep = 0
         leaning = 0
     }
 
@@ -247,6 +260,7 @@ struct VsyncModel: Sendable {
         }
         self.points = points
         self.fit = fit
+        for (before, next) in zip(points, points.dropFirst()) { countStep(next.ordinal - before.ordinal) }
         usesSequence = withSequence
         disagreements = 0
         return true

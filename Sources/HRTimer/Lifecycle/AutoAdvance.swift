@@ -18,13 +18,14 @@ public final class AutoAdvance: Sendable {
     private let delay: Duration
 
     /// Begins at once: the first call is one interval from now. An interval of zero or less counts as 0.1 ms, a delay below
-    /// zero as zero. If `mode` is nil, the tracking modes are `.tracking` and `.eventTracking`.
+    /// zero as zero. If `mode` is nil, the tracking modes are `.tracking` and `.eventTracking`. A closure in a global actor's
+    /// code belongs to that actor, and is called there; see `LoopTimer.Block`.
     public init(
         every interval: some TimeSpan,
         resumingAfter delay: some TimeSpan = Duration.seconds(2),
         tracking mode: TimerLoop.Mode? = nil,
         loop: TimerLoop,
-        advance: @escaping @isolated(any) @Sendable () -> Void
+        @_inheritActorContext advance: @escaping @isolated(any) @Sendable () -> Void
     ) {
         let delay = delay.asDuration ?? .zero
         let advance = onItsActor(merges: true, advance)

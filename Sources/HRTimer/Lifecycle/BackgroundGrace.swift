@@ -18,9 +18,9 @@ import HRTimerLibc
 /// which cannot be blocked, so that the shell sees it stopped as usual. SIGCONT calls `foreground`; during the grace it also
 /// ends the session, and the process does not stop.
 ///
-/// All calls come on the loop's thread, in the common modes, with no lock held. A handler of an actor, such as
-/// `{ @MainActor in … }`, runs on that actor; for the main actor that is the thread of `TimerLoop.main`. While the loop does
-/// not run, or a handler blocks it, SIGTSTP waits. The grace keeps the loop running.
+/// All calls come on the loop's thread, in the common modes, with no lock held. A handler of an actor, as a closure in code of
+/// the main actor is, runs on that actor; for the main actor that is the thread of `TimerLoop.main`. While the loop does not
+/// run, or a handler blocks it, SIGTSTP waits. The grace keeps the loop running.
 ///
 /// It replaces the process's handlers for SIGTSTP and SIGCONT, and restores them when it is invalidated or its last reference
 /// goes: keep it. If the thread that makes it blocks these signals, as in children of Foundation's `Process`, extra threads
@@ -51,9 +51,9 @@ public final class BackgroundGrace: Sendable {
     public convenience init(
         duration: some TimeSpan,
         loop: TimerLoop,
-        background: @escaping @isolated(any) @Sendable (Session) -> Void,
-        expiration: @escaping @isolated(any) @Sendable () -> Void = {},
-        foreground: @escaping @isolated(any) @Sendable (_ away: Duration) -> Void = { _ in }
+        @_inheritActorContext background: @escaping @isolated(any) @Sendable (Session) -> Void,
+        @_inheritActorContext expiration: @escaping @isolated(any) @Sendable () -> Void = {},
+        @_inheritActorContext foreground: @escaping @isolated(any) @Sendable (_ away: Duration) -> Void = { _ in }
     ) throws(TimerError) {
         let core = Core(
             duration: duration.asDuration ?? .zero,

@@ -26,7 +26,7 @@ public final class ExclusiveTimer: Sendable {
         tolerance: some TimeSpan = Duration.zero,
         loop: TimerLoop,
         mode: TimerLoop.Mode = .common,
-        handler: @escaping LoopTimer.Block
+        @_inheritActorContext handler: @escaping LoopTimer.Block
     ) {
         self.loop = loop
         self.mode = mode
@@ -36,14 +36,18 @@ public final class ExclusiveTimer: Sendable {
     }
 
     /// Creates a timer that does not run yet, on the calling thread's loop.
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "pass loop: TimerLoop.main, which runs by itself under an async main, or that of TimerLoop.thread()"
+    )
     public convenience init(
         interval: some TimeSpan,
         repeats: Bool = true,
         policy: MissedTickPolicy = .mergeToGrid,
         tolerance: some TimeSpan = Duration.zero,
         mode: TimerLoop.Mode = .common,
-        handler: @escaping LoopTimer.Block
+        @_inheritActorContext handler: @escaping LoopTimer.Block
     ) {
         self.init(
             interval: interval,

@@ -11,8 +11,8 @@ public import HRTimerCore
 ///
 /// A `LoopThread` that ends when it is idle: what `Thread` and `RunLoop.current.run()` do together. The loop runs in the
 /// default mode; sources, triggers and blocks keep it running as timers do, and `loop.stop()` does not end it. The thread
-/// holds itself: no reference to the worker need be kept. It blocks all signals. For a thread that waits for work, see
-/// `TimerLoop.thread(name:precision:realTime:time:)`.
+/// holds itself: no reference to the worker need be kept. It blocks the signals that its maker blocks. For a thread that waits
+/// for work, see `TimerLoop.thread(name:precision:realTime:time:)`.
 public final class LoopWorker: Sendable {
     /// The thread's loop; once the thread has ended, nothing can be added to it.
     public let loop: TimerLoop
@@ -44,7 +44,7 @@ public final class LoopWorker: Sendable {
 
     /// What the kernel granted and refused of `realTime`: one result for each requested setting; none without. Waits
     /// until the thread has begun to run.
-    @available(*, noasync)
+    @available(*, noasync, message: "await awaitSettingResults() instead")
     public var settingResults: [SettingResult] { thread.settingResults }
 
     /// `settingResults` for asynchronous functions: no thread of theirs waits.
@@ -63,13 +63,13 @@ public final class LoopWorker: Sendable {
     /// it returns at once, since it would wait for itself.
     @available(*, noasync)
     public func wait() {
-        if CurrentLoop.value === loop { return }
+        if loop.isOnItsThread { return }
         thread.hasEnded.wait()
     }
 
     /// Waits as `wait()` does, for asynchronous functions: no thread of theirs waits.
     public func wait() async {
-        if CurrentLoop.value === loop { return }
+        if loop.isOnItsThread { return }
         await thread.hasEnded.opened()
     }
 }

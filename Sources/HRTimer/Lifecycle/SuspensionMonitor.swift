@@ -92,6 +92,11 @@ public final class SuspensionMonitor: Sendable {
         core.add(timer)
     }
 
+    deinit {
+        // The heartbeat is no timer that somebody misses.
+        engine.cancel(heart)
+    }
+
     /// Ends the monitor and frees the handler. Idempotent.
     ///
     /// It waits for the monitor's own thread to end, and so for a handler that this thread calls, unless it is called on that
@@ -174,8 +179,8 @@ extension LoopTimer {
     /// Moves the deadline and the grid back by `duration`. The policy then decides about ticks whose deadlines have passed.
     fileprivate func countAsPassed(_ duration: Duration) {
         update { state, _ in
-            guard state.handler != nil, state.deadline_ns < .max else { return }
-            state.deadline_ns = state.deadline_ns.subtractingSaturating(duration.nanosecondsRoundedUp)
+            guard state.handler != nil else { return }
+            state.moveBack(by: duration.nanosecondsRoundedUp)
         }
     }
 }

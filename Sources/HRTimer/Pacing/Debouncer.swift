@@ -66,7 +66,8 @@ public final class Debouncer<Element: Sendable>: Sendable {
     @discardableResult
     public func send(_ element: Element) -> Bool { calls.send(element, source) }
 
-    /// Has the handler called now with the element that waits, if one does, as at the end of its period.
+    /// Has the handler called now with the element that waits, if one does, as at the end of its period. Does not wait for
+    /// the call. Release the debouncer after this to end it with that call; `cancel()` may come before the call, and prevents it.
     public func flush() { calls.flush(source) }
 
     /// Drops the elements that wait, and ends the period: the next element is the first one again.
@@ -74,6 +75,9 @@ public final class Debouncer<Element: Sendable>: Sendable {
 
     /// Ends the debouncer for good, drops the elements that wait, and frees the handler. A call that has begun goes on. If
     /// the handler itself calls this, no call follows after this returned. Idempotent.
+    ///
+    /// A flushed element is dropped too if its call has not begun: after `cancel()` no call begins.
+    /// Releasing the last reference instead drops only what was not flushed.
     public func cancel() { calls.end(source) }
 
     /// Whether an element waits for its call.

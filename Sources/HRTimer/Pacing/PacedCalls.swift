@@ -109,6 +109,7 @@ final class PacedCalls<Element: Sendable>: Sendable {
             state.hasEnded = true
             return (!state.passed.isEmpty && !state.isDelivering, state.isDelivering)
         }
+        if dropped != nil, !source.core.core.hasEnded { reportElementDropped() }
         withExtendedLifetime(dropped) {}
         let runOnTarget = source.core.blockRunner()
         source.cancel()
@@ -117,6 +118,16 @@ final class PacedCalls<Element: Sendable>: Sendable {
         } else if !isDelivering {
             freeHandler()
         }
+    }
+
+    private func reportElementDropped() {
+        UsageWarning.report(
+            UsageWarning(
+                .waitingElementDropped,
+                "the last reference to a Debouncer or a Throttle is gone, and the element that waited in it is dropped: keep it as long "
+                    + "as it is used, and call flush() before it goes, or discard() if the element is not wanted"
+            )
+        )
     }
 
     var isWaiting: Bool { state.withLock { !$0.passed.isEmpty || $0.gate.wake_ns < .max } }

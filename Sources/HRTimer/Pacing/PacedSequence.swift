@@ -91,7 +91,9 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
         PacedSequence(self, .debounce, edges, period) { clock.host }
     }
 
-    /// Debounces this sequence on the wall clock, which may be set, or in boot time; see `debounce(for:edges:on:)`.
+    /// Debounces this sequence in boot time, or with an engine of the wall clock; see `debounce(for:edges:on:)`. A period is a
+    /// length of time: with the wall clock, whose steps would change it, it is measured on the monotonic clock, by the shared
+    /// engine.
     public func debounce<Instant: TimerInstant>(
         for period: some TimeSpan,
         edges: BurstEdges = .trailing,
@@ -115,7 +117,9 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
         PacedSequence(self, .throttle, edges, period) { clock.host }
     }
 
-    /// Throttles this sequence on the wall clock, which may be set, or in boot time; see `throttle(for:edges:on:)`.
+    /// Throttles this sequence in boot time, or with an engine of the wall clock; see `throttle(for:edges:on:)`. A period is a
+    /// length of time: with the wall clock, whose steps would change it, it is measured on the monotonic clock, by the shared
+    /// engine.
     public func throttle<Instant: TimerInstant>(
         for period: some TimeSpan,
         edges: BurstEdges = .both,

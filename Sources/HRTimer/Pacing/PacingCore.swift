@@ -15,6 +15,7 @@ final class PacingHandle<Element: Sendable, Failure: Error>: Sendable {
 
     /// Starts the task that takes the base's elements. Must be called once.
     func begin<Base: AsyncSequence & Sendable>(_ base: Base) where Base.Element == Element, Base.Failure == Failure {
+        core.watchOwner()
         core.own(Task { [core] in await core.take(base) })
     }
 }
@@ -43,14 +44,36 @@ final class PacingCore<Element: Sendable, Failure: Error>: Sendable {
         var armed_ns = Int64.max
         var number = 0
         var alarm: TimerHost.Alarm?
+        /// Waits for the end of the owner, if that is not the host.
+        var watch: TimerHost.Alarm?
     }
 
     private let state: Locked<State>
+    /// Measures the periods: the owner or, for the wall clock, whose steps would change a length of time, the shared engine.
     private let host: TimerHost
+    /// The host that was given: when it ends, so does the iteration.
+    private let owner: TimerHost
 
-    init(_ gate: BurstGate<Element>, _ host: () -> TimerHost) {
+    init(_ gate: BurstGate<Element>, _ owner: () -> TimerHost) {
         state = Locked(State(gate: gate))
-        self.host = host()
+        let owner = owner()
+        self.owner = owner
+        let isWall = owner.time.clock == .wall
+        host = isWall ? .engine(TimerEngine.shared(in: owner.time.on(.monotonic)).core) : owner
+    }
+
+    /// Ends the iteration when the owner ends. Must be called once.
+    func watchOwner() {
+        guard case .engine(let core) = owner, !owner.isSame(as: host) else { return }
+        var request = TimerRequest()
+        request.isOwned = true
+        let token = core.schedule(.owner(PacingAlarm { [weak self] hasCome in if !hasCome { self?.end() } }), request)
+        if token == .stale { return end() }
+        let isCut = state.withLock { state in
+            state.watch = .engine(token)
+            return state.isCut
+        }
+        if isCut { _ = core.cancel(token) }
     }
 
     private var now_ns: Int64 { host.time.now_ns }
@@ -136,14 +159,17 @@ final class PacingCore<Element: Sendable, Failure: Error>: Sendable {
         var left: [Element] = []
         var waiting: Element?
         var task: Task<Void, Never>?
+        var watch: TimerHost.Alarm?
         change { state in
             state.isCut = true
+            watch = state.watch.take()
             waiting = state.gate.reset()
             swap(&left, &state.passed)
             state.taken = 0
             task = state.task.take()
         }
         task?.cancel()
+        if let watch { owner.disarm(watch) }
         withExtendedLifetime((left, waiting)) {}
     }
 }
@@ -166,7 +192,7 @@ extension PacingCore {
     private func receive(_ element: Element) -> Bool {
         var dropped: Element?
         var isWanted = true
-        if host.hasEnded { end() }
+        if host.hasEnded || owner.hasEnded { end() }
         change { state in
             isWanted = !state.isCut
             if isWanted { state.gate.receive(element, at: now_ns, &state.passed, dropped: &dropped) }

@@ -9,7 +9,11 @@ public import HRTimerCore
 extension Date: TimePoint {
     /// Returns the instant at which the wall clock will read this date, if the clock is not set meanwhile; nil for NaN.
     public func instant(on time: TimeBase) -> MonotonicInstant? {
-        wall_ns.map { MonotonicInstant(nanoseconds: time.instant_ns(wall_ns: $0)) }
+        guard let wall_ns else {
+            UsageWarning.report(.notANumber("a date"))
+            return nil
+        }
+        return MonotonicInstant(nanoseconds: time.instant_ns(wall_ns: wall_ns))
     }
 }
 
@@ -41,7 +45,10 @@ extension LoopTimer {
             }
         }
         set {
-            guard let wall_ns = newValue.wall_ns else { return }
+            guard let wall_ns = newValue.wall_ns else {
+                UsageWarning.report(.notANumber("the fireDate that was set"))
+                return
+            }
             let seconds = newValue.timeIntervalSinceReferenceDate
             let passed = PassedOn { $0.instant_ns(wall_ns: wall_ns) }
             update { state, loopTime in

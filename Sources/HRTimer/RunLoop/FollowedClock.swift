@@ -104,7 +104,7 @@ extension LoopTimer {
         policy: MissedTickPolicy = .mergeToGrid,
         phase: TimerPhase = .given,
         userInfo: (any Sendable)? = nil,
-        block: @escaping Block
+        @_inheritActorContext block: @escaping Block
     ) {
         if Instant.clock == .monotonic {
             let own = MonotonicInstant(nanoseconds: instant.nanoseconds)
@@ -139,7 +139,11 @@ extension LoopTimer {
     /// Makes the timer due, because its clock has reached the deadline. Called on the engine's thread, without a lock.
     fileprivate func alarmHasExpired() {
         update { state, time in
-            guard let followed = state.followed, followed.isDue, !state.isFiring, state.handler != nil else { return }
+            guard let followed = state.followed, followed.isFollowing, !state.isFiring, state.handler != nil else {
+                return
+            }
+            // If the clock was set back since the alarm's engine read it, the alarm expires once more.
+            guard followed.isDue else { return followed.follow(followed.deadline_ns) }
             state.deadline_ns = (time ?? .current).now_ns
         }
     }

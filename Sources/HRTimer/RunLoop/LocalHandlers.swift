@@ -123,7 +123,11 @@ extension LoopTimer {
     /// Everything else is as with `scheduled`, but only this thread may call `fire()`. In a loop that is no thread's own
     /// (`TimerLoop()`) nobody could free the block on its thread, so the program ends. For `TimerLoop.main` the thread is the
     /// one that holds the main queue.
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "add a LoopTimer with a @MainActor block to TimerLoop.main, which runs by itself under an async main"
+    )
     @discardableResult
     public static func scheduledHere(
         timeInterval: some TimeSpan,

@@ -5,6 +5,7 @@ import HRTimerLibc
 
 extension LoopSource {
     /// Makes a source for a signal: `handler` is called on the loop's thread with the number of signals since its last call.
+    /// A handler of an actor, as a closure in a global actor's code is, is called on that actor; see `Block`.
     ///
     /// Replaces the process's handler for that signal until the source is invalid and released, and then restores it. Throws
     /// EBUSY if there is a source for the signal already, EINVAL for SIGKILL, SIGSTOP and numbers of no signal, EMFILE or
@@ -12,8 +13,9 @@ extension LoopSource {
     /// threads may in a process that was started so, an extra thread receives it. `sigaction(2)` with SA_RESTART, `eventfd(2)`.
     public static func signal(
         _ signal: Int32,
-        handler: @escaping @Sendable (LoopSource, Int) -> Void
+        @_inheritActorContext handler: @escaping @isolated(any) @Sendable (LoopSource, Int) -> Void
     ) throws(TimerError) -> LoopSource {
+        let handler = onItsActor(unless: { !$0.isValid }, handler)
         var descriptor: Int32 = -1
         try check(hrt_signal_open(signal, &descriptor), "watch signal \(signal)")
         let receiver: SignalReceiver?
@@ -34,7 +36,7 @@ extension LoopSource {
     }
 }
 
-/// A thread that receives one signal, and blocks all others: a thread inherits the mask of the thread that started it, and no
+/// A thread that receives one signal, which the thread that starts it blocks. It blocks the others that this one blocks: no
 /// thread can change another's mask (signal(7)).
 private final class SignalReceiver: Sendable {
     private let isOver: Latch
@@ -44,8 +46,13 @@ private final class SignalReceiver: Sendable {
     init(_ signal: Int32) throws(TimerError) {
         let isOver = Latch()
         self.isOver = isOver
-        thread = try startThread(receiving: signal) {
+        thread = try startThread {
             hrt_thread_set_name("hrt-signal")
+            // A signal that comes before this is pending for the process until then.
+            var received = sigset_t()
+            sigemptyset(&received)
+            sigaddset(&received, signal)
+            pthread_sigmask(SIG_UNBLOCK, &received, nil)
             isOver.wait()
         }
     }

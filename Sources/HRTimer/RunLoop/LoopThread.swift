@@ -9,9 +9,10 @@ import HRTimerLibc
 ///     worker.loop.add(timer, forMode: .default)
 ///     worker.shutdown()
 ///
-/// The thread blocks all signals. It ends with `shutdown()`, or when the last reference to this object goes. Then its timers
-/// are invalid, and their handlers and the loop's descriptors are freed. `loop.stop()` does not end the thread, which runs its
-/// loop again. With `loop.isKeptAlive` set to false it ends when the default mode has nothing left, as a `LoopWorker` does.
+/// The thread blocks the signals that its maker blocks. It ends with `shutdown()`, or when the last reference to this object
+/// goes. Then its timers are invalid, and their handlers and the loop's descriptors are freed. `loop.stop()` does not end the
+/// thread, which runs its loop again. With `loop.isKeptAlive` set to false it ends when the default mode has nothing left, as a
+/// `LoopWorker` does.
 public final class LoopThread: Sendable {
     /// The thread's loop, kept alive while it has nothing to do. Nothing can be added to it once the thread has ended.
     public let loop: TimerLoop
@@ -69,7 +70,7 @@ public final class LoopThread: Sendable {
 
     /// What the kernel granted and refused of `realTime`: one result for each setting that was requested, none without
     /// `realTime`. Waits until the thread has begun to run.
-    @available(*, noasync)
+    @available(*, noasync, message: "await awaitSettingResults() instead")
     public var settingResults: [SettingResult] { results.all }
 
     /// Returns `settingResults` to an asynchronous function, without blocking a thread.

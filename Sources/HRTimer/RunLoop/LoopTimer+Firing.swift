@@ -41,7 +41,9 @@ extension LoopTimer: TimerOwner {
     #endif
     package func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
         if fire.isBeforeDeadline { core.before = state.beforeCall }
+        let unreported = state.ticks.unreported
         guard state.beginCall(now_ns: now_ns, &fire.function) else {
+            fire.leftOut = state.ticks.unreported - unreported
             arm(fire.token, &core)
             return false
         }

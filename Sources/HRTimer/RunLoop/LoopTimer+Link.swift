@@ -62,7 +62,10 @@ extension LoopTimer {
     }
 
     /// The result of adding a timer.
-    private enum Attachment { case added(mustWake: Bool), addedAgain(mustWake: Bool), ended, invalid, elsewhere }
+    private enum Attachment {
+        case added(mustWake: Bool), addedAgain(mustWake: Bool)
+        case ended, released, invalid, elsewhere
+    }
 
     func attach(to loop: TimerLoop, _ mode: TimerLoop.Mode) {
         let core = loop.core
@@ -83,9 +86,9 @@ extension LoopTimer {
                 }
             }
             guard link.core === core else { return .elsewhere }
-            if core.isInForkedChild { return .ended }
+            if core.isInForkedChild { return .released }
             return core.state.withLock { loop in
-                guard loop.core.isLive(link.token) else { return .ended }
+                guard loop.core.isLive(link.token) else { return loop.isEnded ? .ended : .released }
                 let isWithdrawn = loop.withdraw(link.token, &state)
                 loop.addMode(mode, to: link.token)
                 return .addedAgain(mustWake: loop.mustWakeNow() || isWithdrawn)
@@ -97,7 +100,8 @@ extension LoopTimer {
             if UsageWarning.isLookedFor { loop.watchForRun() }
         case .addedAgain(let mustWake):
             if mustWake { core.waiter.wake() }
-        case .ended: break
+        case .ended: if UsageWarning.isLookedFor { loop.reportTimerAfterEnd() }
+        case .released: break
         case .invalid: reportNotAdded(isValid: false)
         case .elsewhere: reportNotAdded(isValid: true)
         }
@@ -113,14 +117,14 @@ extension LoopTimer {
             let isOut = core.state.withLock { loop in
                 let isWithdrawn = loop.withdraw(link.token, &state)
                 let isOut = loop.removeTimer(link.token, from: mode, &target)
-                if isOut { state.keepHandler() }
+                if isOut {
+                    state.keepHandler()
+                    state.noteFormerLoop(loop.core.callingThread)
+                }
                 mustWake = loop.mustWakeToEnd() || isWithdrawn
                 return isOut
             }
-            if isOut {
-                link = Link()
-                state.hasLeftItsCall = state.isFiring
-            }
+            if isOut { link = Link() }
         }
         if mustWake { core.waiter.wake() }
         withExtendedLifetime(target) {}

@@ -31,11 +31,13 @@ extension LoopTimer {
     public var fireInstant: MonotonicInstant {
         get { MonotonicInstant(nanoseconds: withState { state, time in state.shownDeadline_ns(time) }) }
         set {
-            let passed = PassedOn { _ in newValue.nanoseconds }
+            // Not asked for a timer in a loop, which goes by its loop's clock; mostly asked without a lock.
+            let passed = isInLoop ? nil : PassedOn { _ in newValue.nanoseconds }
             update { state, time in
                 if let time {
                     _ = state.move(to: max(newValue.nanoseconds, time.now_ns), origin: .resolved)
                 } else {
+                    let passed = passed ?? PassedOn { _ in newValue.nanoseconds }
                     _ = state.move(to: newValue.nanoseconds, origin: .instant(passed))
                 }
             }
@@ -63,8 +65,9 @@ extension LoopTimer {
     /// Ends the timer: takes it out of its loop, and frees the handler and the user information. Idempotent.
     ///
     /// On the loop's own thread no call comes after this has returned. On another thread a call that has begun goes on;
-    /// `invalidateAndWait()` waits for it. A timer that is due in the same pass but invalidated by an earlier handler does not
-    /// fire. A call that waits for an actor, see `Block`, does not come if the actor invalidates the timer.
+    /// `invalidateAndWait()` waits for it. A precise call may count as begun up to 4 µs before its deadline. A timer that is due
+    /// in the same pass but invalidated by an earlier handler does not fire. A call that waits for an actor, see `Block`, does not
+    /// come if the actor invalidates the timer.
     ///
     /// Items in a loop are invalidated: timers, sources, triggers, observers, links, `AutoAdvance`. As with Foundation's timers
     /// this does not wait, and cannot be undone. Other items are cancelled. Owners of a thread are shut down, which waits.
@@ -84,18 +87,21 @@ extension LoopTimer {
             let loop = core.state.lock()
             let isWithdrawn = loop.pointee.withdraw(link.token, &state)
             if isRevoked { state.isRevoked = true }
+            let formerThread = state.extras?.threadOfFormerLoop
             state.takeReferences(&released)
-            state.noteEnding(core)
+            state.noteEnding(formerThread ?? loop.pointee.core.callingThread)
             loop.pointee.removeTimer(link.token, &target)
             let mustWake = isWithdrawn || loop.pointee.mustWakeToEnd()
             core.state.unlock()
             link.token = .stale
             lock.release()
             if mustWake { core.waiter.wake() }
+            if UsageWarning.isLookedFor { core.endRunWatchIfEmpty() }
         } else {
             if isRevoked { state.isRevoked = true }
+            let formerThread = state.extras?.threadOfFormerLoop
             state.takeReferences(&released)
-            state.noteEnding(nil)
+            state.noteEnding(formerThread)
             lock.release()
         }
         followed?.cancel()

@@ -20,8 +20,6 @@ extension LoopTimer {
         var precision: TimerPrecision?
         /// Whether the loop is inside the handler.
         var isFiring = false
-        /// Whether the timer was taken out of the loop that is inside its handler. It may be in another loop.
-        var hasLeftItsCall = false
         /// Whether the call has a reference of its own to the handler, which the loop had only lent to it. Set with the lock held
         /// of the loop that makes the call, and read there.
         var isHandlerKept = false
@@ -77,11 +75,20 @@ extension LoopTimer {
 
         /// The end of a call during which the timer was invalidated, until its handler has returned. The rest is nil then.
         let ending: Ending?
+        /// The thread that is inside the handler, if the timer was taken out of its loop meanwhile; it may be in another loop.
+        /// Safe because it is only compared.
+        nonisolated(unsafe) let threadOfFormerLoop: UnsafeRawPointer?
 
-        init(userInfo: (any Sendable)?, calls: ActorCalls? = nil, ending: Ending? = nil) {
+        init(
+            userInfo: (any Sendable)?,
+            calls: ActorCalls? = nil,
+            ending: Ending? = nil,
+            threadOfFormerLoop: UnsafeRawPointer? = nil
+        ) {
             self.userInfo = userInfo
             self.calls = calls
             self.ending = ending
+            self.threadOfFormerLoop = threadOfFormerLoop
         }
     }
 
@@ -166,16 +173,24 @@ extension LoopTimer.State {
         keepLent(handler)
     }
 
-    /// Called when the timer has become invalid. If its handler runs, others can wait from now on until it has returned.
+    /// Called when the timer leaves its loop, with the thread that makes that loop's calls.
+    mutating func noteFormerLoop(_ thread: UnsafeRawPointer?) {
+        if !isFiring { return }
+        let extras = self.extras
+        self.extras = LoopTimer.Extras(userInfo: extras?.userInfo, calls: extras?.calls, threadOfFormerLoop: thread)
+    }
+
+    /// Called when the timer has become invalid, with the thread that makes the calls of its loop. If its handler runs, others
+    /// can wait from now on until it has returned.
     @inline(__always)
-    mutating func noteEnding(_ core: LoopCore?) {
-        if isFiring { addEnding(core) }
+    mutating func noteEnding(_ callingThread: UnsafeRawPointer?) {
+        if isFiring { addEnding(callingThread) }
     }
 
     @inline(never)
-    private mutating func addEnding(_ core: LoopCore?) {
+    private mutating func addEnding(_ callingThread: UnsafeRawPointer?) {
         if extras != nil { return }
-        extras = LoopTimer.Extras(userInfo: nil, ending: LoopTimer.Ending(hasLeftItsCall ? nil : core))
+        extras = LoopTimer.Extras(userInfo: nil, ending: LoopTimer.Ending(thread: callingThread))
     }
 
     /// The missed ticks that the present or latest call of the handler reports, on the loop's thread or on an actor.
@@ -185,7 +200,8 @@ extension LoopTimer.State {
     /// call, for `fire()`. Stores `calls` for `reportedMisses`.
     mutating func ticksOfCall(_ calls: ActorCalls) -> Int {
         if handler != nil, extras?.calls !== calls {
-            extras = LoopTimer.Extras(userInfo: extras?.userInfo, calls: calls)
+            let thread = extras?.threadOfFormerLoop
+            extras = LoopTimer.Extras(userInfo: extras?.userInfo, calls: calls, threadOfFormerLoop: thread)
         }
         return isFiring ? missedTicks + 1 : 0
     }
@@ -247,8 +263,10 @@ extension LoopTimer.State {
     #endif
     mutating func endCall(now_ns: Int64) -> Bool {
         isFiring = false
-        hasLeftItsCall = false
         isHandlerKept = false
+        if let extras, extras.threadOfFormerLoop != nil {
+            self.extras = LoopTimer.Extras(userInfo: extras.userInfo, calls: extras.calls)
+        }
         guard repetition.repeats, handler != nil else { return false }
         if isMoved {
             ticks = GridPosition(deadline_ns: .max)
@@ -257,6 +275,18 @@ extension LoopTimer.State {
             wait(for: ticks)
         }
         return true
+    }
+
+    /// Moves the next deadline and the grid back, on the loop's clock; a timer that follows another clock stays as it is. While
+    /// the handler runs, the next deadline is the one that follows the call.
+    mutating func moveBack(by length_ns: Int64) {
+        if isFiring, !isMoved {
+            if followed != nil { return }
+            // None yet: the interval begins when the handler returns.
+            if ticks.deadline_ns < .max { ticks.deadline_ns = ticks.deadline_ns.subtractingSaturating(length_ns) }
+        } else if deadline_ns < .max {
+            deadline_ns = deadline_ns.subtractingSaturating(length_ns)
+        }
     }
 
     /// Sets the next deadline, on the timer's own clock.

@@ -60,7 +60,11 @@ extension LoopTimer {
     }
 
     /// Makes a timer that calls `target`, which it holds, in the default mode of the calling thread's loop.
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "add a LoopTimer to TimerLoop.main, which runs by itself under an async main, or to a thread's loop"
+    )
     @discardableResult
     public static func scheduled<Target: AnyObject & Sendable>(
         timeInterval: some TimeSpan,
@@ -74,7 +78,11 @@ extension LoopTimer {
     }
 
     /// Makes a timer that calls a target without holding it, in the default mode of the calling thread's loop.
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "add a LoopTimer to TimerLoop.main, which runs by itself under an async main, or to a thread's loop"
+    )
     @discardableResult
     public static func scheduled<Target: AnyObject & Sendable>(
         timeInterval: some TimeSpan,
@@ -120,6 +128,7 @@ extension LoopTimer {
     /// Calls the handler on its actor, with what this call reports: the loop may be calls ahead when the actor gets to it.
     private func call(on actor: any Actor, _ calls: ActorCalls, _ handler: OwnerFunction) {
         let ticks = withState { $0.ticksOfCall(calls) }
+        if calls.beginHere(on: actor, ticks: ticks) { return handler.call(self) }
         calls.call(on: actor, ticks: ticks, unless: { self.isRevoked }) { handler.call(self) }
     }
 

@@ -27,7 +27,8 @@ public final class LoopTimer: @unchecked Sendable {
     /// A `Handler`, or a function of an actor: `{ @MainActor timer in … }`, or a method of a `@MainActor` type.
     ///
     /// The latter is called on its actor: at once if the loop's thread is the actor's, as in `TimerLoop.main` for the main
-    /// actor. In another loop a task calls it, later; ticks that come while it waits for the actor count as one.
+    /// actor. In another loop a task calls it, later; ticks that come while it waits for the actor count as one. A closure in
+    /// a global actor's code belongs to it; a `Handler` in a constant does not, and the loop's thread calls it in any loop.
     public typealias Block = @isolated(any) @Sendable (LoopTimer) -> Void
 
     @exclusivity(unchecked) var state: State
@@ -83,7 +84,7 @@ public final class LoopTimer: @unchecked Sendable {
         phase: TimerPhase = .given,
         userInfo: (any Sendable)? = nil,
         time: TimeBase = .current,
-        block: @escaping Block
+        @_inheritActorContext block: @escaping Block
     ) {
         guard let interval = timeInterval.asDuration else {
             self.init(invalidWithPolicy: policy)
@@ -117,7 +118,7 @@ public final class LoopTimer: @unchecked Sendable {
         tolerance: some TimeSpan = Duration.zero,
         phase: TimerPhase = .given,
         userInfo: (any Sendable)? = nil,
-        block: @escaping Block
+        @_inheritActorContext block: @escaping Block
     ) {
         guard let instant = point.instant(on: .current), let interval = interval.asDuration else {
             self.init(invalidWithPolicy: policy)
@@ -139,7 +140,11 @@ public final class LoopTimer: @unchecked Sendable {
 
     /// Makes a timer in the calling thread's loop, in the default mode unless `mode` is given. It fires when the loop runs
     /// there.
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "add a LoopTimer to TimerLoop.main, which runs by itself under an async main, or to a thread's loop"
+    )
     @discardableResult
     public static func scheduled(
         timeInterval: some TimeSpan,
@@ -149,7 +154,7 @@ public final class LoopTimer: @unchecked Sendable {
         phase: TimerPhase = .given,
         userInfo: (any Sendable)? = nil,
         forMode mode: TimerLoop.Mode = .default,
-        block: @escaping Block
+        @_inheritActorContext block: @escaping Block
     ) -> LoopTimer {
         let timer = LoopTimer(
             timeInterval: timeInterval,
@@ -173,13 +178,31 @@ public final class LoopTimer: @unchecked Sendable {
         fireAt point: some TimePoint = MonotonicInstant.distantFuture,
         tolerance: some TimeSpan = Duration.zero,
         userInfo: (any Sendable)? = nil,
-        block: @escaping Block
+        @_inheritActorContext block: @escaping Block
     ) -> LoopTimer {
         LoopTimer(
             fireAt: point,
             interval: .nanoseconds(Int64.max),
             repeats: true,
             tolerance: tolerance,
+            userInfo: userInfo,
+            block: block
+        )
+    }
+
+    /// Makes a timer for one call at a time, as the other `rearmable` does, whose first call is at an instant of the wall clock
+    /// or of boot time, which it follows; see `init(fireAt:interval:repeats:policy:phase:userInfo:block:)`. An instant set by
+    /// `fireInstant` is one of the monotonic clock.
+    @_disfavoredOverload
+    public static func rearmable<Instant: TimerInstant>(
+        fireAt instant: Instant,
+        userInfo: (any Sendable)? = nil,
+        @_inheritActorContext block: @escaping Block
+    ) -> LoopTimer {
+        LoopTimer(
+            fireAt: instant,
+            interval: .nanoseconds(Int64.max),
+            repeats: true,
             userInfo: userInfo,
             block: block
         )

@@ -34,17 +34,27 @@ struct PassedOn: Sendable {
     func contains(_ time: TimeBase) -> Bool { clocks.contains(time.id) }
 }
 
-/// The virtual times that loops are on. A program that has none reads one word to find that out.
+/// The virtual times that loops are on. A program that has none reads one word to find that out. A time leaves with its last
+/// loop: a program may keep any number of times that it no longer uses.
 enum LoopTimes {
     private static let count = Atomic<Int>(0)
-    private static let entries = Locked<[WeakTimeBase]>([])
+    private static let entries = Locked<[TimeID: (time: WeakTimeBase, loops: Int)]>([:])
 
     /// Notes that a loop is on a time. A virtual time is held weakly; the kernel's is not noted.
     static func add(_ time: TimeBase) {
         guard let weak = time.weakly else { return }
         entries.withLock { entries in
-            entries.removeAll { $0.time == nil }
-            if !entries.contains(where: { $0.time?.id == time.id }) { entries.append(weak) }
+            entries[time.id, default: (weak, 0)].loops += 1
+            count.store(entries.count, ordering: .relaxed)
+        }
+    }
+
+    /// Notes that a loop on a time is gone, which held the time.
+    static func remove(_ time: TimeBase) {
+        if time.weakly == nil { return }
+        entries.withLock { entries in
+            entries[time.id]?.loops -= 1
+            if entries[time.id]?.loops == 0 { entries[time.id] = nil }
             count.store(entries.count, ordering: .relaxed)
         }
     }
@@ -58,7 +68,8 @@ enum LoopTimes {
 
     @inline(never)
     private static func all(with current: TimeBase) -> [TimeBase] {
-        let times = entries.withLock { $0.compactMap(\.time) }.filter { !$0.isSame(as: current) } + [current]
+        let times =
+            entries.withLock { $0.values.compactMap(\.time.time) }.filter { !$0.isSame(as: current) } + [current]
         return times.filter { !$0.isSame(as: .kernel) }
     }
 }

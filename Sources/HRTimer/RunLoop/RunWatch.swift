@@ -8,11 +8,69 @@ import HRTimerCore
 struct RunWatch: Sendable {
     /// The number of runs that the loop had begun before.
     let runCount: UInt64
-    let token: TimerToken
+    fileprivate let token: TimerToken
+    fileprivate let engine: TimerEngine
 
-    /// The engine that makes the checks; nil if the process can have no more threads.
-    static let engine = try? TimerEngine(name: "hrtimer-watch", precision: .coalesced, time: .kernel)
     static let patience_ns: Int64 = 1_000_000_000
+
+    /// The engine that makes the checks. It ends a second after the last check was made or cancelled, so that its thread does
+    /// not outlive the loops; not at once, since the next timer would start it again.
+    private struct Checks: Sendable {
+        var engine: TimerEngine?
+        var pending = 0
+        /// Whether the engine has a timer that ends it if nothing is pending then.
+        var isEnding = false
+    }
+    private static let checks = Locked(Checks())
+
+    /// Schedules a check; nil if the process can have no more threads. `check` must call `noteMade(on:)` as its last action.
+    fileprivate static func schedule(
+        after_ns: Int64,
+        runCount: UInt64,
+        _ check: @escaping @Sendable (TimerEngine) -> Void
+    ) -> RunWatch? {
+        let made = checks.withLock { checks -> TimerEngine? in
+            // In a forked child the parent's engine has ended.
+            if checks.engine?.core.hasEnded ?? true {
+                checks = Checks(
+                    engine: try? TimerEngine(name: "hrtimer-watch", precision: .coalesced, time: .kernel)
+                )
+            }
+            if checks.engine != nil { checks.pending += 1 }
+            return checks.engine
+        }
+        guard let engine = made else { return nil }
+        let token = engine.schedule(after: .nanoseconds(after_ns)) { [unowned engine] _ in check(engine) }
+        return RunWatch(runCount: runCount, token: token, engine: engine)
+    }
+
+    /// Cancels the check. One that has begun already goes on.
+    func cancel() {
+        if engine.cancel(token) { Self.noteMade(on: engine) }
+    }
+
+    /// Notes that a check was made or cancelled.
+    fileprivate static func noteMade(on engine: TimerEngine) {
+        let mustEnd = checks.withLock { checks in
+            guard checks.engine === engine else { return false }
+            checks.pending -= 1
+            if checks.pending > 0 || checks.isEnding { return false }
+            checks.isEnding = true
+            return true
+        }
+        if mustEnd {
+            engine.schedule(after: .nanoseconds(patience_ns)) { [unowned engine] _ in endUnlessPending(engine) }
+        }
+    }
+
+    private static func endUnlessPending(_ engine: TimerEngine) {
+        let ended = checks.withLock { checks -> TimerEngine? in
+            guard checks.engine === engine else { return nil }
+            checks.isEnding = false
+            return checks.pending == 0 ? checks.engine.take() : nil
+        }
+        ended?.shutdown()
+    }
 }
 
 extension TimerLoop {
@@ -20,7 +78,7 @@ extension TimerLoop {
     func watchForRun() {
         time.lookForMisuse {
             let isWanted = state.withLock { $0.runWatch == nil && $0.isLeftAlone }
-            if isWanted, let engine = RunWatch.engine { look(engine, after_ns: untilOverdue_ns) }
+            if isWanted { look(after_ns: untilOverdue_ns) }
         }
     }
 
@@ -37,20 +95,24 @@ extension TimerLoop {
         return max(0, earliest_ns.subtractingSaturating(time.now_ns)).addingSaturating(RunWatch.patience_ns)
     }
 
-    private func look(_ engine: TimerEngine, after_ns: Int64) {
+    private func look(after_ns: Int64) {
         if after_ns == .max { return }
         let runCount = state.withLock { $0.runCount }
-        let token = engine.schedule(after: .nanoseconds(after_ns)) { [weak self] _ in self?.lookAgain(engine, runCount)
+        let watch = RunWatch.schedule(after_ns: after_ns, runCount: runCount) { [weak self] engine in
+            self?.lookAgain(runCount)
+            RunWatch.noteMade(on: engine)
         }
         let former = state.withLock { state in
-            defer { state.runWatch = RunWatch(runCount: runCount, token: token) }
+            defer { state.runWatch = watch }
             return state.runWatch
         }
         // Two threads may add the first timer at once.
-        if let former { engine.cancel(former.token) }
+        former?.cancel()
+        // Nobody would cancel it if the last timer went, or the loop ended, before it was kept.
+        core.endRunWatchIfEmpty()
     }
 
-    private func lookAgain(_ engine: TimerEngine, _ runCount: UInt64) {
+    private func lookAgain(_ runCount: UInt64) {
         if core.isInForkedChild { return }
         let isStillAlone = state.withLock { $0.isLeftAlone && $0.runCount == runCount }
         let rest_ns = untilOverdue_ns
@@ -60,14 +122,22 @@ extension TimerLoop {
             UsageWarning.report(
                 UsageWarning(
                     .loopNotRun,
-                    "a timer is due since a second on a loop that nobody runs, with \(timers) timers: call run() on its thread, "
+                    "a timer is due since a second on a loop that nobody runs, with \(counted(timers, "timer")): call run() on its thread, "
                         + "or add the timer to TimerLoop.main or to the loop of TimerLoop.thread()"
                 )
             )
             return
         }
         state.withLock { $0.runWatch = nil }
-        if isStillAlone, rest_ns < .max { look(engine, after_ns: rest_ns) }
+        if isStillAlone, rest_ns < .max { look(after_ns: rest_ns) }
+    }
+}
+
+extension LoopCore {
+    /// Cancels the check if the loop has no timer left.
+    func endRunWatchIfEmpty() {
+        let watch = state.withLock { $0.isEnded || $0.core.count == 0 ? $0.runWatch.take() : nil }
+        watch?.cancel()
     }
 }
 
@@ -104,7 +174,7 @@ extension TimerLoop {
         UsageWarning.report(
             UsageWarning(
                 .threadEnded,
-                "a thread has ended whose loop, with \(timers) timers, was never run: TimerLoop.current belongs to the thread it "
+                "a thread has ended whose loop, with \(counted(timers, "timer")), was never run: TimerLoop.current belongs to the thread it "
                     + "is asked for on, which may be one of a pool"
             )
         )
@@ -128,6 +198,20 @@ extension LoopTimer {
     }
 }
 
+extension TimerLoop {
+    /// Warns that a timer was added after the loop's end. A handler that adds one while its own loop ends could not know.
+    func reportTimerAfterEnd() {
+        if isOnItsThread { return }
+        UsageWarning.report(
+            UsageWarning(
+                .timerInEndedLoop,
+                "a timer was added to a loop that has ended, and is invalid now: keep the LoopThread for as long as its loop is used, "
+                    + "or use a LoopWorker, which keeps itself"
+            )
+        )
+    }
+}
+
 extension LoopThread {
     /// Warns that the last reference to the thread goes while its loop has timers.
     func reportNotKept() {
@@ -136,7 +220,7 @@ extension LoopThread {
         UsageWarning.report(
             UsageWarning(
                 .threadNotKept,
-                "a loop's thread ends with its last reference, and its loop has \(timers) timers: keep the LoopThread, or let a "
+                "a loop's thread ends with its last reference, and its loop has \(counted(timers, "timer")): keep the LoopThread, or let a "
                     + "LoopWorker keep itself"
             )
         )

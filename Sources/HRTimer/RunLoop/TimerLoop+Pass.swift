@@ -54,6 +54,7 @@ extension TimerLoop {
             }
             fireDueTimers(&fire, &second, at: call_ns)
         }
+        if core.isWatched.load(ordering: .relaxed) { core.reportLeftOut() }
         if ready.hasMainQueue, serveMainQueue() { hasServed = true }
         if serveDescriptors(&ready, onlyFirst: returnsAfterSource) { hasServed = true }
         performBlocks()
@@ -115,7 +116,10 @@ extension TimerLoop {
             }
             var isPrepared = false
             let isWatched = core.isWatched.load(ordering: .relaxed) && park.until_ns > .min
-            if isWatched { core.observer.value?.willPark(park) }
+            if isWatched {
+                core.reportLeftOut()
+                core.observer.value?.willPark(park)
+            }
             hrt_probe_park(park.until_ns, park.isPrecise ? 1 : 0)
             let (found, woken_ns) = sleep(until: park, plan.spinBudget, hasObserver, &fire, &isPrepared)
             hrt_probe_wake(park.until_ns, park.isPrecise ? 1 : 0)
@@ -260,7 +264,6 @@ extension TimerLoop {
             core.observer.value?.didWake(from: Park(until_ns: until_ns, isPrecise: true))
         }
         isPrepared = core.state.withLock { $0.prepareBefore(until_ns, isWanted: !hasObserver, &fire) }
-        if isPrepared { fire.fetch() }
         return isPrepared
     }
 

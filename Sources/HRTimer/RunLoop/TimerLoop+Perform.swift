@@ -79,8 +79,8 @@ extension TimerLoop {
     ///
     ///     loop.perform(afterDelay: 0.5) { hide(toast) }
     ///
-    /// A block of an actor, such as `{ @MainActor in … }`, is called on that actor. `invalidate()` of the returned timer
-    /// cancels the request. The block is never called if the loop does not run. Without modes, with a delay of NaN, and in a
+    /// A block that says so, `{ @MainActor in … }`, is called on its actor. `invalidate()` of the returned timer cancels the
+    /// request. The block is never called if the loop does not run. Without modes, with a delay of NaN, and in a
     /// loop that has ended, the timer is invalid and nothing is held. Any thread.
     @discardableResult
     public func perform(

@@ -22,7 +22,11 @@ extension TimerLoop {
     /// to the main thread, its blocks and the main actor's tasks wait until a run that one of them began has returned.
     ///
     /// Unlike Foundation's `run()`, this one does end with `stop()`. On another thread than the loop's own it does nothing.
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "TimerLoop.main runs by itself under an async main, and any other loop in TimerLoop.thread()"
+    )
     @discardableResult
     public func run() -> RunResult {
         run(in: .default, limit_ns: .max, returnsAfterSource: false) ?? .finished
@@ -30,14 +34,22 @@ extension TimerLoop {
 
     /// Runs in the default mode until `limit`, an instant or a `Date`, or until `run()` would end. A past limit makes one
     /// pass, which fires what is due and does not wait; so does a date of NaN. `distantFuture` is no limit.
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "TimerLoop.main runs by itself under an async main, and any other loop in TimerLoop.thread()"
+    )
     @discardableResult
     public func run(until limit: some TimePoint) -> RunResult {
         run(in: .default, limit_ns: limit_ns(limit), returnsAfterSource: false) ?? .finished
     }
 
     /// Runs in the default mode for at most `duration`, or until `run()` would end. Zero, less and NaN make one pass.
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "TimerLoop.main runs by itself under an async main, and any other loop in TimerLoop.thread()"
+    )
     @discardableResult
     public func run(for duration: some TimeSpan) -> RunResult {
         run(mode: .default, for: duration)
@@ -48,7 +60,11 @@ extension TimerLoop {
     ///
     /// Returns false if nothing was run: on another thread than the loop's own, in `.common`, or with neither a timer nor a
     /// source nor a block in `mode`. Returns true also if the run ended early because nothing was left, or through `stop()`.
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "TimerLoop.main runs by itself under an async main, and any other loop in TimerLoop.thread()"
+    )
     @discardableResult
     public func run(mode: Mode, before limit: some TimePoint) -> Bool {
         run(in: mode, limit_ns: limit_ns(limit), returnsAfterSource: true) != nil
@@ -56,7 +72,11 @@ extension TimerLoop {
 
     /// Runs in `mode` for at most `duration`; with `returnsAfterSource` only until one source was handled:
     /// `CFRunLoopRunInMode`.
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "TimerLoop.main runs by itself under an async main, and any other loop in TimerLoop.thread()"
+    )
     @discardableResult
     public func run(mode: Mode, for duration: some TimeSpan, returnsAfterSource: Bool = false) -> RunResult {
         let limit_ns = time.now_ns.addingSaturating(duration.nanosecondsOrZero)
@@ -98,8 +118,9 @@ extension TimerLoop {
     /// or a descriptor adds comes in the same pass, what a block adds comes later. The block is never called if the loop does
     /// not run again; it is dropped at once without modes, or if the loop has ended. Any thread.
     ///
-    /// A block of an actor, such as `{ @MainActor in … }`, is called on that actor: in the pass itself where the loop's
-    /// thread is the actor's, as in `main` for the main actor; elsewhere by a task.
+    /// A block of an actor is called on that actor: in the pass itself where the loop's thread is the actor's, as in `main`
+    /// for the main actor; elsewhere by a task. It says so itself, `{ @MainActor in … }`, even in code of the main actor: a
+    /// closure that does not say so runs on the loop's thread.
     public func perform(
         inModes modes: some Sequence<Mode> = [.default],
         order: Int = 0,

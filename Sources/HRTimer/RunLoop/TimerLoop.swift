@@ -53,7 +53,11 @@ public final class TimerLoop: Sendable {
     /// the main thread, and on any thread in a block of the main queue.
     ///
     /// Not for asynchronous functions, which have no thread of their own.
-    @available(*, noasync)
+    @available(
+        *,
+        noasync,
+        message: "use TimerLoop.main, which runs by itself under an async main, or the loop of TimerLoop.thread()"
+    )
     public static var current: TimerLoop {
         // A thread of libdispatch's pool that is lent to the main queue may have a loop of its own, which does not run then.
         if let loop = CurrentLoop.value, loop.isRunning || !MainQueue.isCurrent { return loop }
@@ -79,11 +83,20 @@ public final class TimerLoop: Sendable {
         return loop
     }()
 
-    /// Whether the calling thread is the one whose loop this is now.
-    var isOnItsThread: Bool { CurrentLoop.value.map { $0 === self } ?? (self === Self.main && MainQueue.isHeld) }
+    /// Whether the calling thread is the one whose loop this is now, whichever loop it runs innermost.
+    var isOnItsThread: Bool { owner.withLock { isHere($0) } }
+
+    private func isHere(_ owner: Owner) -> Bool {
+        switch owner {
+        case .main: MainQueue.isHeld
+        case .thread(let thread), .lent(let thread): isCurrent(thread)
+        case .reserved, .free: false
+        }
+    }
 
     deinit {
         end()
+        LoopTimes.remove(time)
         // This is the host's thread. Another thread that moves a timer may keep the waiter for a moment more.
         if waiter.isHosted, !core.isInForkedChild { waiter.leaveHost() }
     }
@@ -120,7 +133,7 @@ public final class TimerLoop: Sendable {
         held.triggers.forEach { $0.invalidate() }
         held.observers.forEach { $0.invalidate() }
         delayed.withLock { $0.removeAll() }
-        if let watch = held.watch { RunWatch.engine?.cancel(watch.token) }
+        held.watch?.cancel()
         withExtendedLifetime(held.blocks) {}
         // Only a thread's own loop has local handlers, and such a loop ends on its thread.
         core.locals.removeAll()
@@ -182,15 +195,9 @@ public final class TimerLoop: Sendable {
     /// Calls `body`, with the owner's lock held, if no other thread can be inside the loop meanwhile.
     func unlessElsewhere(_ body: () -> Void) {
         owner.withLock { owner in
-            let isHere =
-                switch owner {
-                case .main: MainQueue.isHeld
-                case .thread(let thread), .lent(let thread): isCurrent(thread)
-                // A host's thread may be in libevent.
-                case .free: !waiter.isHosted
-                case .reserved: false
-                }
-            if isHere { body() }
+            // A host's thread may be in libevent.
+            if case .free = owner, !waiter.isHosted { return body() }
+            if isHere(owner) { body() }
         }
     }
 

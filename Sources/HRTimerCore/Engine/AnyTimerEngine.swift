@@ -16,7 +16,10 @@ public class AnyTimerEngine: @unchecked Sendable {
     }
 
     deinit {
+        // Counted before the end, which forgets the deadlines. Reported after it, since the user's function may block.
+        let dropped = UsageWarning.isLookedFor ? core.state.withLock { $0.dueTimers } : 0
         core.shutdown()
+        if dropped > 0 { core.time.lookForMisuse { UsageWarning.reportNotKept(core.name, dropped) } }
     }
 
     /// Cancels the timer: forgets it and frees its handler, after a call that is running. Returns true if a deadline was
@@ -24,7 +27,7 @@ public class AnyTimerEngine: @unchecked Sendable {
     /// has begun, and if the token is stale or belongs to another engine.
     ///
     /// If called on the engine's own thread, there is no call after this returns. If called elsewhere, a call that has
-    /// begun goes on; see `cancelAndWait(_:)`.
+    /// begun goes on; see `cancelAndWait(_:)`. A precise call may count as begun up to 4 µs before its deadline.
     @discardableResult
     public final func cancel(_ token: TimerToken) -> Bool {
         core.cancel(token)
@@ -32,6 +35,9 @@ public class AnyTimerEngine: @unchecked Sendable {
 
     /// Cancels the timer, and returns only when no call of its handler is running. If called from a handler of this engine,
     /// it does not wait, since it would wait for itself.
+    ///
+    /// Handlers of two engines that wait for each other's timers in this way wait for ever, as threads that join each other do.
+    /// Of any two engines, only the handlers of one may wait for timers of the other.
     @available(*, noasync)
     @discardableResult
     public final func cancelAndWait(_ token: TimerToken) -> Bool {
@@ -41,6 +47,7 @@ public class AnyTimerEngine: @unchecked Sendable {
     }
 
     /// Cancels the timer as the synchronous `cancelAndWait(_:)` does, for asynchronous functions: no thread of theirs waits.
+    /// Tasks that handlers wait for can still wait for each other.
     @discardableResult
     public final func cancelAndWait(_ token: TimerToken) async -> Bool {
         let wasLive = core.cancel(token)
@@ -69,7 +76,7 @@ public class AnyTimerEngine: @unchecked Sendable {
 
     /// The kernel's result for each setting of the configuration's `realTime` that was requested: granted or refused.
     /// Waits until the engine's thread has begun to run; empty on virtual time, where there is no thread.
-    @available(*, noasync)
+    @available(*, noasync, message: "await awaitSettingResults() instead")
     public final var settingResults: [SettingResult] { core.settingResults }
 
     /// Returns `settingResults` for asynchronous functions: no thread of theirs waits.
@@ -107,8 +114,9 @@ extension AnyTimerEngine: CustomStringConvertible {
     public final var description: String {
         let state = core.isShutDown ? "ended" : "\(core.precision)"
         let fires = statistics.fires
+        let counts = "\(counted(liveTimers, "timer")), \(counted(fires, "fire"))"
         let lateness = fires > 0 ? "; lateness of \(lateness)" : ""
-        return "\(Self.self)(\(state), \(liveTimers) timers, \(fires) fires\(lateness))"
+        return "\(Self.self)(\(state), \(counts)\(lateness))"
     }
 }
 #endif

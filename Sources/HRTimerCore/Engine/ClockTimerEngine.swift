@@ -65,10 +65,30 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         phase: TimerPhase = .given,
         handler: @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
+        schedule(
+            ExactInstant(deadline.nanoseconds),
+            Recurrence(every: interval, policy: policy),
+            tolerance.nanosecondsRoundedUp,
+            precision,
+            jitter,
+            phase,
+            handler
+        )
+    }
+
+    private func schedule(
+        _ deadline: ExactInstant,
+        _ repetition: Recurrence,
+        _ tolerance_ns: Int64,
+        _ precision: TimerPrecision?,
+        _ jitter: Jitter?,
+        _ phase: TimerPhase,
+        _ handler: @escaping @Sendable (Fire) -> Void
+    ) -> TimerToken {
         var request = TimerRequest()
-        let repetition = Recurrence(every: interval, policy: policy)
-        request.set(deadline.nanoseconds, repetition, jitter, phase, random: core.time.randomNumber())
-        request.tolerance_ns = tolerance.nanosecondsRoundedUp
+        request.set(deadline.rounded_ns, repetition, jitter, phase, random: core.time.randomNumber())
+        request.roundedUp_as = deadline.roundedUp_as
+        request.tolerance_ns = tolerance_ns
         request.precision = precision
         return core.schedule(.handler { handler(Fire($0)) }, request)
     }
@@ -88,14 +108,13 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         handler: @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
         schedule(
-            at: Instant(nanoseconds: core.deadline_ns(after: delay)),
-            every: interval,
-            tolerance: tolerance.asDuration ?? .zero,
-            precision: precision,
-            policy: policy,
-            jitter: jitter,
-            phase: phase,
-            handler: handler
+            core.deadline(after: delay),
+            Recurrence(every: interval, policy: policy),
+            tolerance.nanosecondsOrZero,
+            precision,
+            jitter,
+            phase,
+            handler
         )
     }
 
@@ -144,7 +163,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
     /// Moves a timer to `delay` from now on the engine's clock; its interval stays. Returns false if the token is stale.
     @discardableResult
     public func reschedule(_ token: TimerToken, after delay: some TimeSpan) -> Bool {
-        core.arm(token, deadline_ns: core.deadline_ns(after: delay))
+        core.arm(token, after: delay)
     }
 }
 

@@ -36,6 +36,7 @@ extension EngineCore {
     /// Begins to watch the engine, and returns its observer: from now on the engine's thread notes what it does.
     package func watch() -> LatenessObserver {
         let made = observer.make { LatenessObserver(name: name, clock: time, isLoop: false) }
+        state.withLock { if $0.leftOut == nil { $0.leftOut = [] } }
         isWatched.store(true, ordering: .releasing)
         return made
     }
@@ -45,6 +46,7 @@ extension EngineCore {
 
     @inline(never)
     func deliverWatched(_ fire: inout Fire, _ now_ns: Int64) {
+        reportLeftOut()
         let (watch, observer, token) = (configuration.latenessWatch, observer.value, fire.token)
         // The lateness of a source is known once its call was made.
         let isHandler = fire.owner == nil
@@ -55,6 +57,21 @@ extension EngineCore {
         if !isHandler { watch?.look(fire, now_ns) }
     }
 
+    @inline(never)
+    func willPark(_ park: Park) {
+        reportLeftOut()
+        observer.value?.willPark(park)
+    }
+
+    /// Tells those who watch of the ticks that policies have left out. Before each call, and before the thread parks.
+    @inline(never)
+    func reportLeftOut() {
+        let ticks = state.withLock { $0.takeLeftOut() }
+        if ticks.isEmpty { return }
+        for tick in ticks { configuration.latenessWatch?.look(tick) }
+        observer.value?.reportLeftOut(ticks)
+    }
+
     /// Returns how much later than its deadline the timer may fire to share a wake-up.
     private func allowed_ns(_ token: TimerToken) -> Int64 { state.withLock { $0.allowedLateness_ns(of: token) } }
 }
@@ -62,6 +79,18 @@ extension EngineCore {
 extension TimerEngine.LatenessWatch {
     fileprivate func look(_ fire: borrowing Fire, _ now_ns: Int64) {
         if .nanoseconds(fire.lateness_ns(now_ns)) > bound { handler(fire.described(now_ns)) }
+    }
+
+    fileprivate func look(_ tick: LeftOutTick) {
+        guard .nanoseconds(tick.leftOut_ns.subtractingSaturating(tick.lateFrom_ns)) > bound else { return }
+        handler(
+            TimerFire(
+                token: tick.timer,
+                deadline_ns: tick.deadline_ns,
+                firedAt_ns: tick.leftOut_ns,
+                missedTicks: tick.missedTicks
+            )
+        )
     }
 }
 
@@ -73,6 +102,8 @@ extension AnyTimerEngine {
     /// the clock's zero, which means now. A call that runs on the engine's thread is reported there, when its own handler has
     /// returned; a call on a queue, on an actor or by a task is reported where it runs. `handler` must be short. A bound of 0 or
     /// less, and NaN, report each fire that is late at all. Any thread; several handlers may watch one engine.
+    ///
+    /// A tick that `.skip` leaves out is reported too, with `isLeftOut`, before the next call or before the thread sleeps.
     ///
     /// As long as nobody has watched an engine, a fire reads one flag. From then on the engine's thread notes what it does:
     /// that takes some tens of nanoseconds for a fire in time, and some microseconds for a late one, before its handler

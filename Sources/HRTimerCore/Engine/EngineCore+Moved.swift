@@ -98,7 +98,7 @@ extension EngineCore: VirtualTimeParticipant {
             slept = endSleep()
         }
         let end = turn(slept, limit_ns: max(now_ns, slept.horizon_ns), &fire)
-        if case .parked(let park) = end, isWatched.load(ordering: .relaxed) { observer.value?.willPark(park) }
+        if case .parked(let park) = end, isWatched.load(ordering: .relaxed) { willPark(park) }
         if case .prepared = end {
             moved.withLock { $0.keepPrepared(&fire, slept.horizon_ns) }
             return progress(isBeforeDeadline: true) != before

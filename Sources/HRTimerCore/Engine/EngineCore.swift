@@ -54,7 +54,8 @@ package final class EngineCore: Sendable {
         wakesLater =
             configuration.parkStrategy == .timerfd && configuration.precision == .normal
             && !configuration.realTime.wakesSystem
-        let initial = FiringCore(precision: configuration.precision, now_ns: time.now_ns)
+        var initial = FiringCore(precision: configuration.precision, now_ns: time.now_ns)
+        if configuration.latenessWatch != nil { initial.leftOut = [] }
         commit = initial.commit
         state = Locked(initial)
         spinBudget = SpinBudget.of(configuration.spinBudget, configuration.time)
@@ -138,6 +139,7 @@ extension EngineCore {
             withExtendedLifetime(target) {}
             return .stale
         }
+        state.pointee.lookAgain(request.deadline_ns, time.now_ns)
         let token = state.pointee.add(consume target, request)
         let mustWake =
             request.deadline_ns < .max && state.pointee.mustWake(for: token, request.deadline_ns, time.now_ns)
@@ -172,6 +174,7 @@ extension EngineCore {
     /// Arms a timer or moves it, by a function of the core that may refuse. Returns false if it refused.
     func arm(_ token: TimerToken, _ deadline_ns: Int64, _ arm: (inout FiringCore) -> Bool) -> Bool {
         let (isLive, mustWake) = state.withLock { state -> (Bool, Bool) in
+            if !state.isShutDown { state.lookAgain(deadline_ns, time.now_ns) }
             guard arm(&state) else { return (false, false) }
             let isWithdrawn = state.withdraw(token)
             let armed_ns = state.jitters.isEmpty ? deadline_ns : state.deadline_ns(of: token) ?? deadline_ns
@@ -182,9 +185,19 @@ extension EngineCore {
         return isLive
     }
 
+    /// Arms a timer or moves it to `delay` from now, exactly. Returns false if the token is stale.
+    func arm(_ token: TimerToken, after delay: some TimeSpan) -> Bool {
+        let deadline = deadline(after: delay)
+        return arm(token, deadline.rounded_ns) {
+            $0.arm(token, deadline.rounded_ns, nil, roundedUp_as: deadline.roundedUp_as)
+        }
+    }
+
     /// Returns the deadline `delay` from now on the engine's clock; NaN means now.
-    func deadline_ns(after delay: some TimeSpan) -> Int64 {
-        time.now_ns.addingSaturating(delay.nanosecondsOrZero)
+    func deadline(after delay: some TimeSpan) -> ExactInstant {
+        var deadline = ExactInstant(time.now_ns)
+        if let delay = delay.asDuration { deadline.advance(by: ExactInterval(delay)) }
+        return deadline
     }
 
     /// Returns the timer's deadline; nil if the token is stale.
@@ -314,7 +327,7 @@ extension EngineCore {
     #endif
     private func sleep(until park: Park, _ wakeLatency: WakeLatency?) -> Slept {
         hrt_probe_park(park.until_ns, park.isPrecise ? 1 : 0)
-        if isWatched.load(ordering: .relaxed) { observer.value?.willPark(park) }
+        if isWatched.load(ordering: .relaxed) { willPark(park) }
         let isWoken = wakeLatency.map { boundLatency($0, park) } ?? false
         let slept = isWoken ? Slept() : sleepUnwatched(until: park)
         if isWatched.load(ordering: .relaxed) { observer.value?.didWake(from: park) }
@@ -421,7 +434,6 @@ extension EngineCore {
     @inline(never)
     private func commitAtDeadline(_ fire: inout Fire, _ now_ns: inout Int64, _ spun_ns: inout Int64) -> Bool? {
         if !fire.isEarly {
-            fire.fetch()
             let spin = time.spin(until: fire.place_ns, from: now_ns) {
                 waiter.spin(until: fire.place_ns - lastSpin_ns, window)
             }

@@ -3,8 +3,9 @@ import CHRTimer
 
 // The call itself, which engines and loops make once nobody can withdraw the fire.
 extension Fire {
-    /// Calls the handler. First spins to the deadline if that is up to `lastSpin_ns` ahead of `now_ns`, the clock's last
-    /// reading; `time` may be nil for a fire that is not before its deadline. Must be called without the lock held.
+    /// Calls the handler. First spins to the deadline if that is ahead of `now_ns`, the clock's last reading: by `lastSpin_ns`
+    /// at most, or by more if the clock was set back since; `time` may be nil for a fire that is not before its deadline. Must
+    /// be called without the lock held.
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
@@ -59,36 +60,13 @@ extension Fire {
         fill(&function, OwnerFunction(call))
     }
 
-    /// Has the processor fetch what will be called: otherwise its first lines are in no cache after milliseconds of idleness.
-    @inline(__always)
-    package mutating func fetch() {
-        if callback != nil { return Self.fetch(&callback) }
-        if function != nil { return Self.fetch(&function) }
-        Self.fetch(&target)
-    }
-
-    /// Fetches the two parts of a function value: its code, and what it captured. Takes the function in place, since a copy
-    /// would change reference counts.
-    @inline(__always)
-    private static func fetch<Function: ~Copyable>(_ function: inout Function) {
-        // Unsafe: reads two words, and uses them only as addresses to prefetch. For an owner without a function, whose call
-        // is withdrawn, they are the two words of the owner itself.
-        withUnsafeMutablePointer(to: &function) { place in
-            let (code, captured) = UnsafeRawPointer(place).load(as: (UnsafeRawPointer?, UnsafeRawPointer?).self)
-            hrt_prefetch_read(code, 256)
-            hrt_prefetch_read(captured, 64)
-            hrt_note_touched(HRT_TOUCHED_CODE, code, 256)
-            hrt_note_touched(HRT_TOUCHED_CAPTURED, captured, 64)
-        }
-    }
-
     /// Spins for the last part of the wait. It is here, right before the call, and not where the rest of the spin was: a
     /// microsecond of code that is in no cache lies between the two.
     @inline(__always)
     private mutating func spinOut(_ now_ns: Int64, _ time: TimeBase?) {
         called_ns = now_ns
         if isBeforeDeadline, !isEarly, place_ns > now_ns, let time {
-            called_ns = time.spin(until: place_ns, from: now_ns, atMost: Self.lastSpin_ns).now_ns
+            called_ns = time.spin(until: place_ns, from: now_ns).now_ns
         }
         hrt_probe_fire(token.slot, deadline_ns, called_ns)
     }

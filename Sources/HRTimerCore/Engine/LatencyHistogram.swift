@@ -163,13 +163,18 @@ extension LatencyHistogram: CustomStringConvertible {
         let quantiles = [50, 90, 99].map { "p\($0) \(Self.words(percentile_ns(Double($0)) ?? 0))" }
         let parts = ["min \(Self.words(min_ns))"] + quantiles + ["max \(Self.words(max_ns))"]
         let early = earlyCount > 0 ? ", \(earlyCount) early" : ""
-        return "\(count) \(count == 1 ? "value" : "values")\(early): \(parts.joined(separator: ", "))"
+        return "\(counted(count, "value"))\(early): \(parts.joined(separator: ", "))"
     }
 
     /// Returns two digits, in a unit that leaves at most three before the point.
     private static func words(_ value_ns: Int64) -> String {
         Duration.nanoseconds(value_ns).inWords
     }
+}
+
+/// Returns a count and what is counted, for people: `1 timer`, `2 timers`.
+package func counted(_ count: some BinaryInteger, _ noun: String) -> String {
+    "\(count) \(noun)\(count == 1 ? "" : "s")"
 }
 
 extension Duration {
@@ -179,7 +184,7 @@ extension Duration {
         if value_ns == .max { return "for ever" }
         var value = Double(value_ns.magnitude)
         var unit = "ns"
-        for next in ["µs", "ms", "s"] where value >= 1000 {
+        for next in ["µs", "ms", "s"] where value >= 999.5 {
             value /= 1000
             unit = next
         }

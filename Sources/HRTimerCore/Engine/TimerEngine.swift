@@ -82,7 +82,8 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         /// The lateness above which a fire is reported.
         public var bound: Duration
         /// Called on the engine's thread, before the late timer's own handler. For a `TimerSource` it is called right after
-        /// the source's handler, or after the call was submitted to the source's queue.
+        /// the source's handler, or after the call was submitted to the source's queue. Called also for a tick that `.skip` leaves
+        /// out, with the number of those that were left out.
         public var handler: @Sendable (TimerFire) -> Void
 
         /// Creates a watch for fires that are late by more than `bound`.
@@ -173,7 +174,9 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     ) -> TimerToken {
         var request = TimerRequest()
         let repetition = Recurrence(every: interval, policy: policy)
-        request.set(core.deadline_ns(after: delay), repetition, jitter, phase, random: core.time.randomNumber())
+        let deadline = core.deadline(after: delay)
+        request.set(deadline.rounded_ns, repetition, jitter, phase, random: core.time.randomNumber())
+        request.roundedUp_as = deadline.roundedUp_as
         request.tolerance_ns = tolerance.nanosecondsOrZero
         request.precision = precision
         return core.schedule(.handler(consume handler), request)
@@ -239,7 +242,8 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     /// Moves a timer to another deadline; its interval stays. Returns false if the token is stale.
     ///
     /// While the timer's handler runs, the new deadline replaces the next one, whether the handler or another thread sets
-    /// it; a one-shot timer that is re-armed so fires again. Ticks that no call has reported are forgotten.
+    /// it; a one-shot timer that is re-armed so fires again. A precise call may count as begun up to 4 µs before its deadline.
+    /// Ticks that no call has reported are forgotten.
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: MonotonicInstant) -> Bool {
         core.arm(token, deadline_ns: deadline.nanoseconds)
@@ -271,13 +275,13 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     /// token is stale.
     @discardableResult
     public func reschedule(_ token: TimerToken, after delay: some TimeSpan) -> Bool {
-        core.arm(token, deadline_ns: core.deadline_ns(after: delay))
+        core.arm(token, after: delay)
     }
 }
 
 extension TimerEngine {
     /// Returns the shared engine of `time`: the process's, or that of a virtual time.
-    static func shared(in time: TimeBase) -> TimerEngine { sharedMonotonic.engine(in: time) }
+    package static func shared(in time: TimeBase) -> TimerEngine { sharedMonotonic.engine(in: time) }
 
     /// Returns the shared engine for requests of that precision: one that spins for `.precise`, `shared` for all others.
     package static func shared(_ precision: TimerPrecision) -> TimerEngine {

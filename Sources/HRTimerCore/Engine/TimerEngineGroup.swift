@@ -47,9 +47,18 @@ public final class TimerEngineGroup: Sendable {
     public var liveTimers: Int { engines.reduce(0) { $0 + $1.liveTimers } }
 
     /// Shuts down all engines, and returns how many timers they dropped; see `TimerEngine.shutdown()`.
+    @available(*, noasync)
     @discardableResult
     public func shutdown() -> Int {
         engines.reduce(0) { $0 + $1.shutdown() }
+    }
+
+    /// Shuts all engines down as the synchronous `shutdown()` does, for asynchronous functions: no thread of theirs waits.
+    @discardableResult
+    public func shutdown() async -> Int {
+        var dropped = 0
+        for engine in engines { dropped += await engine.shutdown() }
+        return dropped
     }
 }
 #endif

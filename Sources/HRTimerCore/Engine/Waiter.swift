@@ -44,10 +44,12 @@ package final class Waiter: @unchecked Sendable {
 
     /// Makes waits in boot time wake a suspended system. To be called by the engine's thread, before it waits.
     func wakeSystem() throws(TimerError) {
-        try check(
-            hrt_wait_wake_system(wait),
-            "wake the system by CLOCK_BOOTTIME_ALARM (wakesSystem takes an engine in boot time that waits by .timerfd)"
+        let request = SettingRequest(
+            operation: "wake the system by CLOCK_BOOTTIME_ALARM (wakesSystem)",
+            rights: "CAP_WAKE_ALARM",
+            range: "a BootTimeTimerEngine that waits by .timerfd"
         )
+        try request.check(hrt_wait_wake_system(wait))
     }
 
     /// Waits. Returns true if woken, false if `deadline_ns` has come. With `Int64.max` it waits for a wake alone.

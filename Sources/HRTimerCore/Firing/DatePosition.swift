@@ -18,11 +18,21 @@ package struct DatePosition: Sendable {
     package private(set) var unreported = 0
     /// The first date after the deadline; nil if nobody has asked for it yet.
     private var following_ns: Int64?
+    /// The dates that calls were for, in ranges that leave out none; the last call's range is the last one.
+    private var called: [ClosedRange<Int64>] = []
+    /// The first date after the last one that a call was for; nil if nobody has asked for it.
+    private var successor_ns: Int64?
+    /// Whether the next call is for an instant to which somebody moved it, and not for a date.
+    private var isMoved = false
     private var dates: any DateSequence
     private let policy: MissedTickPolicy
 
     /// The greatest number of missed dates that is counted: counting takes as long as asking for each of them.
     package static var longestCount: Int { 1000 }
+
+    /// A date that is further ahead after the clock was set back counts as one that no call was for: that call was made by a
+    /// clock that was wrong.
+    package static var longestMemory_ns: Int64 { 7 * 86_400_000_000_000 }
 
     /// Starts at the first date after `instant_ns`.
     package init(_ dates: any DateSequence, after instant_ns: Int64, _ policy: MissedTickPolicy) {
@@ -34,7 +44,8 @@ package struct DatePosition: Sendable {
     /// Notes that the call comes for another deadline than the position's, since somebody moved it. The dates after that
     /// deadline follow; no call reports the dates that were passed over.
     package mutating func move(to moved_ns: Int64) {
-        if moved_ns == deadline_ns { return }
+        isMoved = moved_ns != deadline_ns
+        if !isMoved { return }
         unreported = 0
         // If the call was moved earlier, the former date is still to come.
         following_ns = moved_ns < deadline_ns ? deadline_ns : nil
@@ -46,18 +57,25 @@ package struct DatePosition: Sendable {
     package mutating func begin(now_ns: Int64) -> Int? {
         let reported = unreported
         unreported = 0
+        let begun_ns = deadline_ns
         switch policy {
         case .delay:
+            noteCall(begun_ns)
             deadline_ns = .max
             return reported
         case .burst:
+            noteCall(begun_ns)
             advance(to: following())
             return reported
         case .merge, .mergeToGrid:
+            noteCall(begun_ns)
             return reported + pass(now_ns)
         case .skip:
             let missed = pass(now_ns)
-            if missed == 0 { return reported }
+            if missed == 0 {
+                noteCall(begun_ns)
+                return reported
+            }
             unreported = reported + missed + 1
             return nil
         }
@@ -67,13 +85,52 @@ package struct DatePosition: Sendable {
     package mutating func end(now_ns: Int64) {
         switch policy {
         case .delay:
-            advance(to: dates.first(after: now_ns))
+            advance(to: first(after: now_ns))
         case .mergeToGrid where deadline_ns <= now_ns:
             unreported += pass(now_ns) + 1
         case .merge, .mergeToGrid, .burst, .skip:
             break
         }
         _ = following()
+    }
+
+    /// Continues after the clock was set back to `now_ns`: with the first date from there on that no call was for. Dates that a
+    /// call only counted as missed come after all. Returns false if the next date stays. Not while a call is under way.
+    package mutating func setClockBack(to now_ns: Int64) -> Bool {
+        let memory_ns = now_ns.addingSaturating(Self.longestMemory_ns)
+        called = called.compactMap { range in
+            range.lowerBound > memory_ns ? nil : range.lowerBound...min(range.upperBound, memory_ns)
+        }
+        let next_ns = first(after: now_ns)
+        guard next_ns < deadline_ns else { return false }
+        unreported = 0
+        advance(to: next_ns)
+        return true
+    }
+
+    private mutating func noteCall(_ date_ns: Int64) {
+        if isMoved { return }
+        if let last = called.last, date_ns == successor_ns, last.lowerBound <= date_ns {
+            called[called.count - 1] = last.lowerBound...date_ns
+        } else {
+            called.append(date_ns...date_ns)
+        }
+        successor_ns = nil
+        if called.count <= Self.longestList { return }
+        // The oldest two become one, so that dates that were missed between them count as called for.
+        let (one, other) = (called.removeFirst(), called.removeFirst())
+        called.insert(min(one.lowerBound, other.lowerBound)...max(one.upperBound, other.upperBound), at: 0)
+    }
+
+    private static var longestList: Int { 16 }
+
+    /// Returns the first date after `instant_ns` that no call was for.
+    private mutating func first(after instant_ns: Int64) -> Int64 {
+        var date_ns = dates.first(after: instant_ns)
+        while date_ns < .max, let range = called.first(where: { $0.contains(date_ns) }) {
+            date_ns = dates.first(after: range.upperBound)
+        }
+        return date_ns
     }
 
     private mutating func advance(to date_ns: Int64) {
@@ -83,8 +140,9 @@ package struct DatePosition: Sendable {
 
     private mutating func following() -> Int64 {
         if let following_ns { return following_ns }
-        let date_ns = dates.first(after: deadline_ns)
+        let date_ns = first(after: deadline_ns)
         following_ns = date_ns
+        if deadline_ns == called.last?.upperBound { successor_ns = date_ns }
         return date_ns
     }
 
@@ -94,7 +152,7 @@ package struct DatePosition: Sendable {
         var next_ns = following()
         while next_ns <= now_ns {
             missed += 1
-            next_ns = dates.first(after: missed < Self.longestCount ? next_ns : now_ns)
+            next_ns = first(after: missed < Self.longestCount ? next_ns : now_ns)
         }
         advance(to: next_ns)
         return missed

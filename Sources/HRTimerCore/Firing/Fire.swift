@@ -2,12 +2,11 @@
 import CHRTimer
 import HRTimerLibc
 
-/// Initializes a place that is known to hold nil. A plain assignment would also release the old value, which costs an
-/// out-of-line call; a fire would pay for that four times.
+/// Moves a value into a place that is known to hold nil.
 @inlinable @inline(__always)
 package func fill<Value: ~Copyable>(_ place: inout Value?, _ value: consuming Value?) {
     assert(place == nil, "what is there would never be let go")
-    withUnsafeMutablePointer(to: &place) { $0.initialize(to: value.take()) }
+    place = value.take()
 }
 
 /// Moves out the value that is in a place, and leaves nil there. `Optional.take()` copies a value that is copyable and releases
@@ -39,7 +38,12 @@ package func lend<Function>(_ place: inout Function?, to borrower: inout Functio
 /// Leaves nil in a place to which a function was lent, without releasing that.
 @inlinable @inline(__always)
 package func giveBack<Function>(_ borrower: inout Function?) {
-    withUnsafeMutablePointer(to: &borrower) { $0.initialize(to: nil) }
+    withUnsafeMutablePointer(to: &borrower) { place in
+        // Unsafe: what is there is a reference that nobody counted. So it must not be released.
+        withUnsafePointer(to: Function?.none) {
+            UnsafeMutableRawPointer(place).copyMemory(from: $0, byteCount: MemoryLayout<Function?>.size)
+        }
+    }
 }
 
 /// Counts the reference of the place to which a function was lent, which must release it from now on.
@@ -89,6 +93,8 @@ package struct Fire: ~Copyable {
     package var isLent = false
     /// Ticks beside the one of the call, and how far the timer has come on its grid with the call.
     package var missedTicks = 0
+    /// The number of ticks that the policy left out, with this one, so that there is no call. Set by an owner that makes none.
+    package var leftOut = 0
     var ticks = GridPosition(deadline_ns: .max)
     /// The jitter that is in those ticks; an owner keeps its own.
     var jitter: TickJitter?

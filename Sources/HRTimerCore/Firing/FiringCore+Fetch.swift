@@ -33,7 +33,7 @@ extension FiringCore {
     /// own. In front of it are the two words of the runtime and, since faces take functions of any actor, the two of the actor.
     @inline(__always)
     private func fetchFirstCaptured(by slot: UInt32) {
-        switch records[slot].target {
+        switch records.place(slot).pointee.target {
         case .handler: hrt_prefetch_pointee(words(of: slot).1, 16)
         case .owner: hrt_prefetch_pointee(capturedByOwner(slot), 32)
         case nil: break  // A fire of an outer run has it.
@@ -70,7 +70,7 @@ extension FiringCore {
     /// Notes the code that asks an owner for its call. It lies in no section of `hrt_hot.h`, since the compiler writes it.
     @inline(__always)
     private func noteCode(of slot: UInt32) {
-        switch records[slot].target {
+        switch records.place(slot).pointee.target {
         case .owner: break
         default: return
         }
@@ -85,6 +85,32 @@ extension FiringCore {
     @inline(__always)
     private func words(of slot: UInt32) -> (UnsafeRawPointer?, UnsafeRawPointer?) {
         UnsafeRawPointer(records.place(slot)).load(as: (UnsafeRawPointer?, UnsafeRawPointer?).self)
+    }
+}
+
+extension Fire {
+    /// Has the processor fetch what will be called: otherwise its first lines are in no cache after milliseconds of idleness.
+    /// As long as the call can be withdrawn, the caller holds the core's lock: the thread that withdraws it may free what was lent.
+    @inline(__always)
+    package mutating func fetch() {
+        if callback != nil { return Self.fetch(&callback) }
+        if function != nil { return Self.fetch(&function) }
+        Self.fetch(&target)
+    }
+
+    /// Fetches the two parts of a function value: its code, and what it captured. Takes the function in place, since a copy
+    /// would change reference counts.
+    @inline(__always)
+    private static func fetch<Function: ~Copyable>(_ function: inout Function) {
+        // Unsafe: reads two words, and uses them only as addresses to prefetch. For an owner without a function, whose call
+        // is withdrawn, they are the two words of the owner itself.
+        withUnsafeMutablePointer(to: &function) { place in
+            let (code, captured) = UnsafeRawPointer(place).load(as: (UnsafeRawPointer?, UnsafeRawPointer?).self)
+            hrt_prefetch_read(code, 256)
+            hrt_prefetch_read(captured, 64)
+            hrt_note_touched(HRT_TOUCHED_CODE, code, 256)
+            hrt_note_touched(HRT_TOUCHED_CAPTURED, captured, 64)
+        }
     }
 }
 #endif

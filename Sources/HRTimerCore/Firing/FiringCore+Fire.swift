@@ -117,6 +117,7 @@ extension FiringCore {
         case nil: return false
         }
         guard isToBeMade else {
+            if fire.leftOut > 0 { noteLeftOut(target, &fire, call_ns) }
             if isLive(fire.token) { record.pointee.target = consume target }
             return false
         }
@@ -126,8 +127,41 @@ extension FiringCore {
         running = (fire.token, hrt_thread_pointer())
         account.statistics.fires += 1
         hrt_probe_expire(slot, fire.deadline_ns, now_ns)
-        if fire.isBeforeDeadline { waitForCommit(fire.token, fire.place_ns) }
+        if fire.isBeforeDeadline {
+            if !fire.isEarly { fire.fetch() }
+            waitForCommit(fire.token, fire.place_ns)
+        }
         return true
+    }
+
+    /// Notes a tick that the policy left out, if somebody watches: no call will tell of it.
+    @inline(never)
+    private mutating func noteLeftOut(_ target: borrowing TimerTarget?, _ fire: inout Fire, _ now_ns: Int64) {
+        let missed = fire.leftOut
+        fire.leftOut = 0
+        if leftOut == nil { return }
+        let owner: (any TimerOwner)? =
+            switch target {
+            case .owner(let owner): owner
+            default: nil
+            }
+        let tick = LeftOutTick(
+            timer: fire.token,
+            owner: owner,
+            deadline_ns: fire.deadline_ns,
+            lateFrom_ns: max(fire.deadline_ns, records[fire.token.slot].lateFrom_ns),
+            leftOut_ns: now_ns,
+            missedTicks: missed,
+            tolerance_ns: allowedLateness_ns(of: fire.token)
+        )
+        leftOut?.append(tick)
+    }
+
+    /// Takes the ticks that were left out, to be reported without the lock.
+    package mutating func takeLeftOut() -> [LeftOutTick] {
+        guard let ticks = leftOut, !ticks.isEmpty else { return [] }
+        leftOut = []
+        return ticks
     }
 
     #if compiler(>=6.3)
@@ -137,6 +171,7 @@ extension FiringCore {
         takeCommitted()
         records[token.slot].phase = .prepared
         prepared = token
+        preparedPlace_ns = deadline_ns
         isRestored = false
         commit.prepare()
         parkUncommitted(until: Park(until_ns: deadline_ns, isPrecise: true))
@@ -173,7 +208,8 @@ extension FiringCore {
             account.countMissed(reported - before)
             return true
         }
-        account.countMissed(fire.ticks.unreported - before)
+        fire.leftOut = fire.ticks.unreported - before
+        account.countMissed(fire.leftOut)
         record.pointee.position.unreported = fire.ticks.unreported
         record.pointee.phase = .idle
         if record.pointee.isJittered { jitters[slot] = fire.jitter }
@@ -218,6 +254,8 @@ extension FiringCore {
         stayAwake()
         if spun_ns > 0 { account.statistics.spinTime += .nanoseconds(spun_ns) }
         if wasCalled {
+            // The handler may have set the clock back, or have run while others did.
+            if now_ns < looked_ns { looked_ns = now_ns }
             if !fire.isEarly { account.record(fire.lateness_ns(fire.called_ns)) }
         } else {
             account.statistics.fires -= 1
@@ -317,6 +355,9 @@ extension FiringCore {
         isRestored = true
         return true
     }
+
+    /// The thread that makes the core's calls, while it makes one.
+    package var callingThread: UnsafeRawPointer? { running?.thread }
 
     /// Whether the timer's handler is running, or is about to run.
     func hasBegun(_ token: TimerToken) -> Bool {

@@ -59,6 +59,7 @@ extension FiringCore {
             return isWithdrawn
         }
         if precision == .coalesced { setOptions(TimerOptions(tolerance_ns: max(0, tolerance_ns)), for: token) }
+        lookAgain(deadline_ns, now_ns())
         place(token, deadline_ns)
         return mustWake(for: token, deadline_ns, now_ns()) || isWithdrawn
     }
@@ -82,6 +83,7 @@ extension FiringCore {
             disarm(token)
             return isWithdrawn
         }
+        lookAgain(deadline_ns, now_ns())
         place(token, deadline_ns)
         return mustWake(for: token, deadline_ns, now_ns()) || isWithdrawn
     }

@@ -19,13 +19,23 @@ extension FiringCore {
         record.pointee.isEarly = request.isEarly
         if request.isOwned { hasOwners = true }
         record.pointee.group = request.group
-        record.pointee.position = GridPosition(deadline_ns: request.deadline_ns)
+        record.pointee.position = GridPosition(deadline_ns: request.deadline_ns, roundedUp_as: request.roundedUp_as)
         if isPast {
             arm(token, request.deadline_ns, place_ns: looked_ns)
         } else if !options.isPlain, request.deadline_ns < .max {
             armWithOptions(slot, request.deadline_ns)
         }
         return token
+    }
+
+    /// Brings the reading of the latest poll up to date before a timer is armed, maybe by a handler. A call that was prepared
+    /// before its deadline is made as of that deadline, so what is due by then comes before. If the clock was set back since,
+    /// a deadline that it had passed has not come any more.
+    package mutating func lookAgain(_ deadline_ns: Int64, _ now_ns: @autoclosure () -> Int64) {
+        guard isFiring else { return }
+        let isCommitted = prepared != .stale && commit.isCommitted
+        let polled_ns = isCommitted ? max(looked_ns, preparedPlace_ns) : looked_ns
+        if deadline_ns <= polled_ns { looked_ns = min(polled_ns, now_ns()) }
     }
 
     /// Arms a timer. While handlers are being called, a deadline that the thread has already passed, for example that of a
@@ -69,10 +79,15 @@ extension FiringCore {
     }
 
     /// Arms or moves a timer, with a new tolerance if one is given. Returns false if the token is stale.
-    mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, _ tolerance_ns: Int64?) -> Bool {
+    mutating func arm(
+        _ token: TimerToken,
+        _ deadline_ns: Int64,
+        _ tolerance_ns: Int64?,
+        roundedUp_as: UInt32 = 0
+    ) -> Bool {
         guard !isShutDown, isLive(token) else { return false }
         if let tolerance_ns { setTolerance(tolerance_ns, token) }
-        setDeadline(token, placed_ns(deadline_ns, token.slot))
+        setDeadline(token, placed_ns(deadline_ns, token.slot), roundedUp_as: roundedUp_as)
         records[token.slot].position.unreported = 0
         return true
     }
@@ -152,6 +167,18 @@ extension FiringCore {
             if isShutDown { return 0 }
             var count = isInLastCall ? -1 : 0
             records.forEach { if $0.phase != .vacant && !$0.isOwned { count += 1 } }
+            return count
+        }
+    }
+
+    /// The number of the users' own timers that have a deadline which will come.
+    var dueTimers: Int {
+        mutating get {
+            if isShutDown { return 0 }
+            var count = 0
+            records.forEach { record in
+                if record.phase != .vacant, !record.isOwned, record.position.deadline_ns < .max { count += 1 }
+            }
             return count
         }
     }

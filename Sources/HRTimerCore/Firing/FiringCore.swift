@@ -49,6 +49,8 @@ import Synchronization
 
     /// The clock's reading at the thread's latest poll, or at what counts as one: see `look(at:)`.
     package internal(set) var looked_ns = Int64.min
+    /// The place of the call that is prepared before its deadline; see `lookAgain(_:_:)`.
+    var preparedPlace_ns = Int64.min
     /// Whether the thread is firing: from the `poll` that finds timers due until all of them are fired.
     var isFiring = false
     /// Decides whether a prepared callback is called or withdrawn.
@@ -67,6 +69,8 @@ import Synchronization
     private let byAddress = PassedByAddress()
 
     package var account = FiringAccount()
+    /// The ticks that policies left out since somebody last took these; nil unless somebody watches the driver.
+    package var leftOut: [LeftOutTick]?
     @usableFromInline var hasEnded = false
     /// Identifies the process that the thread is in; a child of fork(2) has another generation.
     @usableFromInline let generation = hrt_fork_generation()

@@ -26,7 +26,8 @@ public struct Jitter: Sendable, Hashable {
         Jitter(bound: .length(length.asDuration ?? .zero), seed: seed)
     }
 
-    /// A delay of up to that share of the interval: 0 ... 1, clamped. NaN counts as 0.
+    /// A delay of up to that share of the interval: 0 ... 1, clamped. NaN counts as 0. None for a timer whose interval never
+    /// passes, such as a rearmable one.
     public static func share(_ share: Double, seed: UInt64? = nil) -> Jitter {
         Jitter(bound: .share(share.isNaN ? 0 : min(max(0, share), 1)), seed: seed)
     }
@@ -42,6 +43,8 @@ public struct Jitter: Sendable, Hashable {
     /// Returns the bound for a timer of that interval.
     func bound_ns(for interval: ExactInterval) -> Int64 {
         switch bound {
+        // No interval ever passes.
+        case .share where interval.whole_ns == .max: 0
         case .length(let length): min(max(0, length.nanosecondsRoundedUp), interval.whole_ns)
         case .share(let share):
             share >= 1 ? interval.whole_ns : min(Int64(interval.nanoseconds * share), interval.whole_ns)
@@ -64,9 +67,10 @@ public enum TimerPhase: Sendable, Hashable {
 }
 
 extension TimerPhase {
-    /// Returns the first deadline of a timer that was given `deadline_ns`. A timer that fires once has no phase.
+    /// Returns the first deadline of a timer that was given `deadline_ns`. A timer that fires once has no phase, nor
+    /// one whose interval never passes.
     package func first_ns(_ deadline_ns: Int64, _ recurrence: Recurrence, random: @autoclosure () -> UInt64) -> Int64 {
-        guard recurrence.repeats, deadline_ns < .max else { return deadline_ns }
+        guard recurrence.repeats, recurrence.interval.whole_ns < .max, deadline_ns < .max else { return deadline_ns }
         let number: UInt64
         switch self {
         case .given: return deadline_ns

@@ -37,7 +37,8 @@ public enum MissedTickPolicy: Sendable, Hashable, CaseIterable {
     /// running, and for one call of each burst that is behind, however far behind it is. In a loop it waits for the pass that
     /// is under way, and for one call of each burst in its own pass.
     case burst
-    /// A call that would be late by an interval or more is left out, and its count is added to the next call's.
+    /// A call that would be late by an interval or more is left out, and its count is added to the next call's. Those who watch
+    /// lateness (`onLate`, the flight recorder) are told of it.
     case skip
     /// The next deadline is one interval after the handler returned: the pauses are even, the grid drifts by design.
     case delay

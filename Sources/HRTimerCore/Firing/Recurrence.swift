@@ -14,7 +14,7 @@
         Recurrence(interval: ExactInterval(whole_ns: 0), policy: .merge)
     }
 
-    /// The interval that replaces one of zero or less, as on Darwin: it fires often, but does not take a whole core.
+    /// The interval that replaces one of less than a nanosecond, zero or less, as on Darwin: it fires often, but does not take a whole core.
     @inlinable package static var intervalForNonpositive_ns: Int64 { 100_000 }
 
     @inlinable package init(interval: ExactInterval, policy: MissedTickPolicy) {
@@ -32,12 +32,8 @@
         if exact.whole_ns > 0 {
             self.init(interval: exact, policy: policy)
         } else {
-            // An interval shorter than a nanosecond counts as one nanosecond.
-            let isPositive = exact.whole_ns == 0 && exact.rest_as > 0
-            self.init(
-                interval: ExactInterval(whole_ns: isPositive ? 1 : Self.intervalForNonpositive_ns),
-                policy: policy
-            )
+            // Also for a positive one below a nanosecond, which is as little meant.
+            self.init(interval: ExactInterval(whole_ns: Self.intervalForNonpositive_ns), policy: policy)
         }
     }
 

@@ -25,6 +25,10 @@ package protocol TimerOwner: AnyObject, Sendable {
     /// without a lock, on the core's thread.
     func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool
 
+    /// Tells those who watch this timer alone of a late tick that its policy left out: `prepare` had counted it in the fire's
+    /// `leftOut`. Called without a lock, on the core's thread, if the core is watched.
+    func tickWasLeftOut(_ late: LateDelivery)
+
     /// Notes that the core has ended while the timer was pending, and calls nothing any more. Called once, without a lock: on
     /// the thread that ended the core or, if a call was under way, on the thread of that call, after `finish`.
     func coreHasEnded()
@@ -34,6 +38,7 @@ extension TimerOwner {
     package func laterDeadline(_ core: inout FiringCore, than armed_ns: Int64) -> Int64? { nil }
     package func shownDeadline_ns(_ armed_ns: Int64) -> Int64 { armed_ns }
     package func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool { false }
+    package func tickWasLeftOut(_ late: LateDelivery) {}
 }
 
 /// A function that takes the owner, whose type the core does not know.

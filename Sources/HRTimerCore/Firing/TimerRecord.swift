@@ -79,6 +79,8 @@ package enum TimerTarget: ~Copyable, Sendable {
 package struct TimerRequest {
     /// The deadline; `Int64.max` for a timer that is not armed yet.
     package var deadline_ns = Int64.max
+    /// How much earlier than the deadline the grid begins; see `ExactInstant`.
+    package var roundedUp_as: UInt32 = 0
     package var repetition = Recurrence.once
     package var tolerance_ns: Int64 = 0
     /// The tolerance that counts instead, if it is greater, on an engine that coalesces and has a crowd of timers.

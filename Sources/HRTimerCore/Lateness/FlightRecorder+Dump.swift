@@ -9,7 +9,7 @@ extension FlightRecorder {
     ///
     /// Parks, spins and calls are slices of their threads; deadlines and armings are instants. Deliveries, and late fires from
     /// their deadline to their call, are slices of tracks of their own. A late fire has its causes, in microseconds, among its
-    /// arguments. Throws the errors of open(2), write(2) and rename(2).
+    /// arguments. Throws the errors of open(2), write(2) and rename(2), and then leaves no file behind.
     public func dump(to path: String) throws(TimerError) {
         // Written beside the file and then renamed, so that nobody reads half a file.
         let partial = path + ".part\(hrt_thread_id())"
@@ -26,8 +26,13 @@ extension FlightRecorder {
             return 0
         }
         close(file)
-        if error != 0 { throw TimerError(operation: "write \(partial)", errorNumber: error) }
-        if rename(partial, path) != 0 { throw TimerError(operation: "rename \(partial)", errorNumber: errno) }
+        if error == 0, rename(partial, path) == 0 { return }
+        let failure =
+            error != 0
+            ? TimerError(operation: "write \(partial)", errorNumber: error)
+            : TimerError(operation: "rename \(partial)", errorNumber: errno)
+        unlink(partial)
+        throw failure
     }
 
     /// Returns the text that `dump(to:)` writes.

@@ -134,7 +134,7 @@ extension LatenessObserver {
 
 /// A late call that was made elsewhere than on the thread that fires.
 package struct LateDelivery: Sendable {
-    package let call: LateCall
+    package var call: LateCall
     package let explanation: LatenessExplanation
 
     package init(call: LateCall, explanation: LatenessExplanation) {
@@ -270,12 +270,8 @@ extension LatenessObserver {
         var explained: LatenessExplanation?
         var late = LateCall(name: name, called_ns: call.fire.called_ns)
         if isReported {
-            if hasCounts, lateness_ns >= LateFire.longestWakeup_ns {
-                let slow = own.evidence.takeSlow(ended_ns)
-                call.fire.evidence.stolen_ns = slow.stolen_ns
-                call.fire.evidence.throttled_ns = slow.throttled_ns
-                late.isThrottled = slow.throttled_ns > 0
-            }
+            late.isThrottled = takeSlowEvidence(&call.fire, ended_ns)
+            late.missedTicks = fire.missedTicks
             explained = call.fire.explained(by: own.timeline)
             late.timer = call.timer
             late.armed_ns = armed_ns(call.timer)
@@ -284,6 +280,50 @@ extension LatenessObserver {
         own.evidence.noteCall(of: ended_ns.subtractingSaturating(call.fire.called_ns))
         record(.call, call.timer, call.fire.called_ns, ended_ns, call.fire.deadline_ns)
         if let explained { report(late, explained) }
+    }
+
+    /// Takes the kernel's counts that are slow to read, if the fire is late enough. Returns whether the thread was throttled.
+    private func takeSlowEvidence(_ fire: inout LateFire, _ now_ns: Int64) -> Bool {
+        guard hasCounts, fire.called_ns.subtractingSaturating(fire.deadline_ns) >= LateFire.longestWakeup_ns else {
+            return false
+        }
+        let slow = own.evidence.takeSlow(now_ns)
+        fire.evidence.stolen_ns = slow.stolen_ns
+        fire.evidence.throttled_ns = slow.throttled_ns
+        return slow.throttled_ns > 0
+    }
+
+    /// Reports ticks that policies left out, each as late as it was then. Between two calls, or before the thread parks.
+    package func reportLeftOut(_ ticks: [LeftOutTick]) {
+        for tick in ticks {
+            if let late = reportLeftOut(tick) { tick.owner?.tickWasLeftOut(late) }
+        }
+    }
+
+    private func reportLeftOut(_ tick: LeftOutTick) -> LateDelivery? {
+        let ahead_ns = clock.clock == .monotonic ? 0 : clock.now_ns.subtractingSaturating(time.now_ns)
+        // As in `beginCall`: a deadline before the clock's zero means "now".
+        let deadline_ns = tick.deadline_ns < 0 ? max(tick.deadline_ns, tick.lateFrom_ns) : tick.deadline_ns
+        let fire = LateFire(
+            deadline_ns: deadline_ns.subtractingSaturating(ahead_ns),
+            lateFrom_ns: tick.lateFrom_ns.subtractingSaturating(ahead_ns),
+            called_ns: tick.leftOut_ns.subtractingSaturating(ahead_ns)
+        )
+        guard isLate(fire.called_ns.subtractingSaturating(fire.deadline_ns)) else { return nil }
+        var call = WatchedCall(fire: fire, timer: tick.timer)
+        call.fire.isLoop = isLoop
+        call.fire.tolerance_ns = tick.tolerance_ns
+        followClocks(&call, ahead_ns)
+        takeEvidence(&call)
+        var late = LateCall(name: name, called_ns: call.fire.called_ns)
+        late.isThrottled = takeSlowEvidence(&call.fire, call.fire.called_ns)
+        late.timer = tick.timer
+        late.armed_ns = armed_ns(tick.timer)
+        late.missedTicks = tick.missedTicks
+        late.isLeftOut = true
+        let explained = call.fire.explained(by: own.timeline)
+        report(late, explained)
+        return LateDelivery(call: late, explanation: explained)
     }
 
     private func called_ns(_ fire: borrowing Fire) -> Int64 {

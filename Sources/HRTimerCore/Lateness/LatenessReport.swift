@@ -16,8 +16,12 @@ public struct LatenessReport: Sendable {
     public let armed: MonotonicInstant?
     /// When its thread last woke before the call; nil if it has not slept since somebody began to watch.
     public let woken: MonotonicInstant?
-    /// When its handler was called.
+    /// When its handler was called, or when its tick was left out.
     public let called: MonotonicInstant
+    /// The number of ticks that had no call of their own: those that the call reports, or those that were left out.
+    public let missedTicks: Int
+    /// Whether there was no call: a tick that is late by an interval or more is left out by the policy `.skip`.
+    public let isLeftOut: Bool
     /// `called` minus `deadline`.
     public let lateness: Duration
     /// The parts of the lateness, the longest first. None of them is zero, and they add up to the lateness.
@@ -60,6 +64,8 @@ public struct LatenessReport: Sendable {
         armed = call.armed_ns.map(MonotonicInstant.init(nanoseconds:))
         woken = explanation.woken_ns.map(MonotonicInstant.init(nanoseconds:))
         called = MonotonicInstant(nanoseconds: call.called_ns)
+        missedTicks = call.missedTicks
+        isLeftOut = call.isLeftOut
         lateness = .nanoseconds(explanation.parts.lateness_ns)
         parts = LatenessCause.allCases
             .map { Part(cause: $0, duration: .nanoseconds(explanation.parts[$0])) }
@@ -71,13 +77,15 @@ public struct LatenessReport: Sendable {
     }
 }
 
-/// The call that a report is about.
+/// The call that a report is about, or the tick that was left out.
 package struct LateCall {
     package var name: String
     package var timer = TimerToken.stale
     package var called_ns: Int64
     package var armed_ns: Int64?
     package var isThrottled = false
+    package var missedTicks = 0
+    package var isLeftOut = false
 
     package init(name: String, called_ns: Int64) {
         self.name = name
@@ -97,29 +105,20 @@ extension LatenessReport: CustomStringConvertible {
     /// One line for a log: "hrtimer: 812 µs late: 801 µs handlerBefore (…), 11 µs wakeup".
     public var description: String {
         let causes = parts.map { part in
-            let text = "\(part.duration.inMicroseconds) \(part.cause.rawValue)"
+            let text = "\(part.duration.inWords) \(part.cause.rawValue)"
             switch part.cause {
             case .handlerBefore:
                 guard let handlerBefore else { return text }
                 let ran = handlerBefore.began.duration(to: handlerBefore.until)
                 return text
-                    + " (a call of \(ran.inMicroseconds)\(handlerBefore.timer.map { ", timer \($0.slot)" } ?? ""))"
+                    + " (a call of \(ran.inWords)\(handlerBefore.timer.map { ", timer \($0.slot)" } ?? ""))"
             case .runQueue where isThrottled: return text + " (the quota of its cgroup)"
             default: return text
             }
         }
         let which = timer.map { " timer \($0.slot)" } ?? ""
-        return "\(name)\(which): \(lateness.inMicroseconds) late: \(causes.joined(separator: ", "))"
-    }
-}
-
-extension Duration {
-    /// In whole microseconds; with one decimal below ten.
-    fileprivate var inMicroseconds: String {
-        let nanoseconds = nanosecondsRoundedUp
-        if nanoseconds >= 10_000 { return "\((nanoseconds + 500) / 1000) µs" }
-        let tenths = (nanoseconds + 50) / 100
-        return "\(tenths / 10).\(tenths % 10) µs"
+        let leftOut = isLeftOut ? ", \(counted(missedTicks, "tick")) left out" : ""
+        return "\(name)\(which): \(lateness.inWords) late\(leftOut): \(causes.joined(separator: ", "))"
     }
 }
 #endif

@@ -30,10 +30,8 @@ package struct AppliedSettings: ~Copyable {
         if settings.wakesSystem {
             note(.wakesSystem) { () throws(TimerError) in
                 if let waiter { return try waiter.wakeSystem() }
-                throw TimerError(
-                    operation: "wake the system in a loop (wakesSystem takes an engine)",
-                    errorNumber: EINVAL
-                )
+                throw SettingRequest(operation: "wake the system in a loop (wakesSystem)", range: "an engine")
+                    .refusal(EINVAL)
             }
         }
         let bounds = WakeLatency()
@@ -71,60 +69,92 @@ package struct AppliedSettings: ~Copyable {
 
     private static func setTimerSlack(_ slack: Duration) throws(TimerError) {
         let slack_ns = slack.nanosecondsRoundedUp
-        let operation = "set timerSlack to \(slack) (takes 1 ns or more)"
-        guard slack_ns > 0 else { throw TimerError(operation: operation, errorNumber: EINVAL) }
-        try check(hrt_thread_set_timer_slack_ns(UInt64(slack_ns)), operation)
+        let request = SettingRequest(operation: "set timerSlack to \(slack.inWords)", range: "1 ns or more")
+        guard slack_ns > 0 else { throw request.refusal(EINVAL) }
+        try request.check(hrt_thread_set_timer_slack_ns(UInt64(slack_ns)))
     }
 
     private static func setProcessors(_ processors: Set<Int>) throws(TimerError) {
         let sorted = processors.sorted()
+        let request = SettingRequest(
+            operation: "set processors to \(sorted)",
+            range: "numbers of processors that the system has and the process may use"
+        )
         // An invalid processor number must be refused, not left out.
         let numbers = sorted.map { UInt32(exactly: $0) ?? .max }
-        try check(hrt_thread_set_processors(numbers, numbers.count), "set processors to \(sorted)")
+        try request.check(hrt_thread_set_processors(numbers, numbers.count))
     }
 }
 
 extension RealTimeSettings.SchedulingClass {
-    fileprivate func applyToThread() throws(TimerError) -> SettingResult.Grantor {
-        var schedule = hrt_schedule()
-        let operation: String
+    /// The class, and what it takes: sched(7).
+    private var request: SettingRequest {
         switch self {
         case .other(let nice):
-            operation = "set schedulingClass to SCHED_OTHER at nice \(nice) (takes -20 ... 19)"
+            // RLIMIT_NICE counts from 1 for nice 19 to 40 for nice -20: getrlimit(2).
+            SettingRequest(
+                operation: "set schedulingClass to SCHED_OTHER at nice \(nice)",
+                rights: "CAP_SYS_NICE or RLIMIT_NICE of \(20.subtractingReportingOverflow(nice).partialValue) or more",
+                range: "-20 ... 19"
+            )
+        case .fifo(let priority): Self.request("SCHED_FIFO", priority)
+        case .roundRobin(let priority): Self.request("SCHED_RR", priority)
+        case .deadline(let runtime, let deadline, let period):
+            SettingRequest(
+                operation: "set schedulingClass to SCHED_DEADLINE, "
+                    + "\(runtime.inWords) in \(deadline.inWords) of each \(period.inWords)",
+                rights: "CAP_SYS_NICE, and a thread that may run on all processors",
+                range: "runtime <= deadline <= period"
+            )
+        }
+    }
+
+    private static func request(_ name: String, _ priority: Int) -> SettingRequest {
+        SettingRequest(
+            operation: "set schedulingClass to \(name) at priority \(priority)",
+            rights: "CAP_SYS_NICE or RLIMIT_RTPRIO of \(priority) or more",
+            range: "1 ... 99"
+        )
+    }
+
+    fileprivate func applyToThread() throws(TimerError) -> SettingResult.Grantor {
+        var schedule = hrt_schedule()
+        let request = request
+        switch self {
+        case .other(let nice):
             // The kernel would take the nearest nice value instead of refusing.
-            guard (-20...19).contains(nice) else { throw TimerError(operation: operation, errorNumber: EINVAL) }
+            guard (-20...19).contains(nice) else { throw request.refusal(EINVAL) }
             schedule.nice = Int32(nice)
         case .fifo(let priority):
-            operation = "set schedulingClass to SCHED_FIFO at priority \(priority) (takes 1 ... 99)"
             schedule.policy = UInt32(SCHED_FIFO)
             schedule.priority = UInt32(exactly: priority) ?? .max
         case .roundRobin(let priority):
-            operation = "set schedulingClass to SCHED_RR at priority \(priority) (takes 1 ... 99)"
             schedule.policy = UInt32(SCHED_RR)
             schedule.priority = UInt32(exactly: priority) ?? .max
         case .deadline(let runtime, let deadline, let period):
-            operation =
-                "set schedulingClass to SCHED_DEADLINE, \(runtime) in \(deadline) of each \(period) "
-                + "(takes runtime <= deadline <= period)"
             schedule.policy = 6  // SCHED_DEADLINE, which not every libc names
             schedule.runtime_ns = UInt64(Swift.max(0, runtime.nanosecondsRoundedUp))
             schedule.deadline_ns = UInt64(Swift.max(0, deadline.nanosecondsRoundedUp))
             schedule.period_ns = UInt64(Swift.max(0, period.nanosecondsRoundedUp))
         }
         let status = hrt_thread_set_schedule(&schedule)
-        if status == -EPERM, schedule.priority > 0 { return try askServices(schedule.priority, operation) }
-        try check(status, operation)
+        if status == -EPERM, schedule.priority > 0 { return try askServices(schedule.priority, request) }
+        try request.check(status)
         return .kernel
     }
 
     /// Asks RealtimeKit and the portal for a real-time class that the kernel refuses to a process without rights.
-    private func askServices(_ priority: UInt32, _ operation: String) throws(TimerError) -> SettingResult.Grantor {
+    private func askServices(
+        _ priority: UInt32,
+        _ request: SettingRequest
+    ) throws(TimerError) -> SettingResult.Grantor {
         var answer = crk_answer()
         let status = crk_make_thread_realtime(priority, &answer)
         let why = withUnsafeBytes(of: answer.why) { bytes in
             String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
-        try check(status, "\(operation); \(why)")
+        try SettingRequest(operation: "\(request.operation); \(why)", rights: request.rights, range: request.range)
+            .check(status)
         return answer.service == CRK_PORTAL
             ? .portal(priority: Int(answer.priority)) : .realtimeKit(priority: Int(answer.priority))
     }

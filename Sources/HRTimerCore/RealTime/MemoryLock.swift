@@ -25,7 +25,10 @@ enum MemoryLock {
                 // Locks pages as they are touched: the timer queue maps far more than it uses.
                 let flags = MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT
                 if state.isOurs, mlockall(flags) != 0 {
-                    throw TimerError(operation: "lock the process's memory (locksMemory)", errorNumber: errno)
+                    throw SettingRequest(
+                        operation: "lock the process's memory (locksMemory)",
+                        rights: "CAP_IPC_LOCK or RLIMIT_MEMLOCK above all memory of the process"
+                    ).refusal(errno)
                 }
             }
             state.holds += 1

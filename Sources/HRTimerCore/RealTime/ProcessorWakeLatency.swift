@@ -27,16 +27,19 @@ final class ProcessorWakeLatency {
     private static let files = Locked<[Int: File]>([:])
 
     init(_ latency: Duration, _ processors: Set<Int>?) throws(TimerError) {
-        let operation =
-            "set processorWakeLatency to \(latency) by pm_qos_resume_latency_us (takes 0 ... 2000 s, and processors)"
-        latency_us = try microseconds(latency, operation)
-        guard let processors, !processors.isEmpty else { throw TimerError(operation: operation, errorNumber: EINVAL) }
+        let request = SettingRequest(
+            operation: "set processorWakeLatency to \(latency.inWords) by pm_qos_resume_latency_us",
+            rights: "the right to write these files, which root has",
+            range: "0 ... 2000 s, and processors"
+        )
+        latency_us = try microseconds(latency, request)
+        guard let processors, !processors.isEmpty else { throw request.refusal(EINVAL) }
         self.processors = processors.sorted()
         // Writing the present value again changes nothing, and tells whether the process may write the file.
         try Self.files.withLock { files throws(TimerError) in
             for processor in self.processors {
                 guard let text = files[processor]?.text ?? read(processor), write(text, processor) else {
-                    throw TimerError(operation: operation, errorNumber: errno)
+                    throw request.refusal(errno)
                 }
             }
         }

@@ -8,7 +8,12 @@
 ///
 /// The defaults suit an ordinary process, which is always granted them: only a timer slack of 1 ns.
 /// `TimerEngine.settingResults` reports what the kernel refuses; the engine runs without it. Only the engine's own thread is
-/// changed, and threads that it starts do not inherit its class. All settings end with the engine.
+/// changed. All settings end with the engine.
+///
+/// Threads and children that a handler starts do not inherit the class (`SCHED_RESET_ON_FORK`), but for a nice value above 0.
+/// Threads that this library starts, and children of `fork(2)`, do not inherit `processors` and `timerSlack` either. The kernel
+/// has no hook for others: threads of libdispatch and `Task.detached`, and children of `posix_spawn` and Foundation's `Process`,
+/// keep both if a handler starts them. Start those from another thread.
 public struct RealTimeSettings: Sendable, Hashable {
     /// When the kernel lets the thread run; see sched(7).
     public enum SchedulingClass: Sendable, Hashable {
@@ -34,11 +39,13 @@ public struct RealTimeSettings: Sendable, Hashable {
     /// The class of the engine's thread. Nil keeps the class inherited from the thread that makes the engine.
     public var schedulingClass: SchedulingClass?
 
-    /// The numbers of the processors that the thread may run on. Nil keeps those of the thread that makes the engine.
+    /// The numbers of the processors that the thread may run on. Nil keeps those of the thread that makes the engine; if
+    /// that is a thread of this library, those that it began with. Threads and children that handlers start through others inherit
+    /// them, see above. `sched_setaffinity(2)`.
     public var processors: Set<Int>?
 
     /// How late the kernel may make a wake-up of the thread, to merge it with others: `PR_SET_TIMERSLACK`, 1 ns or more.
-    /// Threads have 50 µs by default; real-time classes have none.
+    /// Threads have 50 µs by default; real-time classes have none. Inherited as `processors` are.
     public var timerSlack: Duration = .nanoseconds(1)
 
     /// Whether the process's memory is locked: `mlockall(2)`, for present and future pages, each when it is touched

@@ -54,15 +54,19 @@ final class SystemWakeLatency {
     private static let unbounded_us: Int32 = 2_000_000_000
 
     init(_ latency: Duration) throws(TimerError) {
-        let operation = "set wakeLatency to \(latency) by /dev/cpu_dma_latency (takes 0 ... 2000 s)"
-        latency_us = try microseconds(latency, operation)
+        let request = SettingRequest(
+            operation: "set wakeLatency to \(latency.inWords) by /dev/cpu_dma_latency",
+            rights: "the right to write /dev/cpu_dma_latency",
+            range: "0 ... 2000 s"
+        )
+        latency_us = try microseconds(latency, request)
         descriptor = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw TimerError(operation: operation, errorNumber: errno) }
+        guard descriptor >= 0 else { throw request.refusal(errno) }
         // Opening the file has requested no bound. This write tells whether one may be written.
         if !write(Self.unbounded_us) {
             let error = errno
             close(descriptor)
-            throw TimerError(operation: operation, errorNumber: error)
+            throw request.refusal(error)
         }
     }
 
@@ -76,10 +80,8 @@ final class SystemWakeLatency {
 }
 
 /// Returns whole microseconds, rounded down; the kernel's files take 31 bits.
-func microseconds(_ latency: Duration, _ operation: String) throws(TimerError) -> Int32 {
-    guard latency >= .zero, latency <= .seconds(2000) else {
-        throw TimerError(operation: operation, errorNumber: EINVAL)
-    }
+func microseconds(_ latency: Duration, _ request: SettingRequest) throws(TimerError) -> Int32 {
+    guard latency >= .zero, latency <= .seconds(2000) else { throw request.refusal(EINVAL) }
     return Int32(latency / .microseconds(1))
 }
 #endif

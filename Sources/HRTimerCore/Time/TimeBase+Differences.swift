@@ -161,6 +161,9 @@ extension TimeBase {
         virtual?.noteSleep(until: monotonic_ns(deadline_ns), on: ObjectIdentifier(participant))
     }
 
+    /// Notes that the calling task has slept.
+    package func noteEndOfSleep() { virtual?.noteEndOfSleep() }
+
     /// The precision of shared engines. On virtual time, a call that a test waits for comes at its deadline, whatever its
     /// tolerance.
     var sharedPrecision: TimerPrecision { virtual == nil ? .coalesced : .normal }

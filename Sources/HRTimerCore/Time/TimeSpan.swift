@@ -18,7 +18,10 @@ extension Duration: TimeSpan {
 
 extension Double: TimeSpan {
     /// This number of seconds, as exact as the number; nil for NaN.
-    public var asDuration: Duration? { Duration(exactSeconds: self) }
+    public var asDuration: Duration? {
+        if isNaN { UsageWarning.report(.notANumber("a length of time")) }
+        return Duration(exactSeconds: self)
+    }
 }
 
 extension Int: TimeSpan {
@@ -34,27 +37,44 @@ extension TimeSpan where Self == Duration {
     /// Returns the duration of a number of seconds.
     public static func seconds(_ seconds: some BinaryInteger) -> Duration { Duration.seconds(seconds) }
 
-    /// Returns the duration of a number of seconds.
-    public static func seconds(_ seconds: Double) -> Duration { Duration.seconds(seconds) }
+    /// Returns the duration of a number of seconds. NaN is zero; infinities and numbers beyond 292 years saturate.
+    public static func seconds(_ seconds: Double) -> Duration {
+        duration(of: seconds, Duration.seconds, perSecond: 1)
+    }
 
     /// Returns the duration of a number of thousandths of a second.
     public static func milliseconds(_ milliseconds: some BinaryInteger) -> Duration {
         Duration.milliseconds(milliseconds)
     }
 
-    /// Returns the duration of a number of thousandths of a second.
-    public static func milliseconds(_ milliseconds: Double) -> Duration { Duration.milliseconds(milliseconds) }
+    /// Returns the duration of a number of thousandths of a second. NaN is zero; infinities and numbers beyond 292 years saturate.
+    public static func milliseconds(_ milliseconds: Double) -> Duration {
+        duration(of: milliseconds, Duration.milliseconds, perSecond: 1e3)
+    }
 
     /// Returns the duration of a number of millionths of a second.
     public static func microseconds(_ microseconds: some BinaryInteger) -> Duration {
         Duration.microseconds(microseconds)
     }
 
-    /// Returns the duration of a number of millionths of a second.
-    public static func microseconds(_ microseconds: Double) -> Duration { Duration.microseconds(microseconds) }
+    /// Returns the duration of a number of millionths of a second. NaN is zero; infinities and numbers beyond 292 years saturate.
+    public static func microseconds(_ microseconds: Double) -> Duration {
+        duration(of: microseconds, Duration.microseconds, perSecond: 1e6)
+    }
 
     /// Returns the duration of a number of nanoseconds.
     public static func nanoseconds(_ nanoseconds: some BinaryInteger) -> Duration { Duration.nanoseconds(nanoseconds) }
+
+    /// The initializers of `Duration` trap for NaN, infinities and numbers that it has no room for. 2^63 ns are 292 years.
+    private static func duration(of count: Double, _ make: (Double) -> Duration, perSecond: Double) -> Duration {
+        let seconds = count / perSecond
+        if seconds.isNaN {
+            UsageWarning.report(.notANumber("a length of time"))
+            return Duration.zero
+        }
+        if seconds.magnitude < 0x1p63 / 1e9 { return make(count) }
+        return Duration.nanoseconds(seconds < 0 ? Int64.min : .max)
+    }
 }
 
 extension TimeSpan where Self == Double {

@@ -42,6 +42,9 @@ package protocol VirtualTime: AnyObject, Sendable {
 
     /// Notes, for messages, that the task on the calling thread is about to sleep.
     func noteSleep(until deadline_ns: Int64, on participant: ObjectIdentifier)
+
+    /// Notes that the task on the calling thread has slept.
+    func noteEndOfSleep()
 }
 
 extension VirtualTime {
@@ -54,6 +57,7 @@ extension VirtualTime {
         nil
     }
     package func noteSleep(until deadline_ns: Int64, on participant: ObjectIdentifier) {}
+    package func noteEndOfSleep() {}
 
     package func enter<Result, Failure: Error>(
         _ name: @autoclosure () -> String,

@@ -366,20 +366,6 @@ struct DeadlineScopeTests {
         }
     }
 
-    /// Swift's runtime reports no second cancellation. If the task is ever cancelled here, `withDeadline` promises too little.
-    @Test("In a group's body a cancellation between the deadline and the operation's end is lost")
-    func groupCancelledLate() async {
-        await detached {
-            await withTaskGroup(of: Void.self) { group in
-                await withDeadline(in: .seconds(1), clock: clock) {
-                    time.advance(by: .seconds(1))
-                    withUnsafeCurrentTask { $0?.cancel() }
-                }
-                #expect(!Task.isCancelled)
-            }
-        }
-    }
-
     @Test("On a foreign clock, too, an operation may add tasks to the group whose body it runs in")
     func foreignInGroup() async {
         struct Foreign: Clock, Identifiable {

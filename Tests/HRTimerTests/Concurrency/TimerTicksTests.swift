@@ -1,5 +1,6 @@
 import HRTimer
 import HRTimerTesting
+import Seeded
 import TestSupport
 import Testing
 
@@ -165,6 +166,47 @@ struct TimerTicksTests {
         #expect(ms(tick?.deadline) == 650)
         #expect(tick?.missedTicks == 0)
         #expect(tick?.lateness == .zero)
+    }
+
+    @Test("count the phase from nominal deadlines: changes at each tick do not add up how late the ticks came")
+    func tempoAtEachTick() async throws {
+        let ticks = clock.ticks(every: .milliseconds(20), first: time.now + .milliseconds(20), policy: .burst)
+        var iterator = ticks.makeAsyncIterator()
+        var nominal = time.now
+        var interval = Duration.milliseconds(20)
+        var random = SeededRandom.fromEnvironment()
+        for pulse in 1...480 {
+            nominal += interval
+            // Each tick comes late, by up to half its interval: another timer's handler runs first.
+            let late = Duration.microseconds(Int64.random(in: 0..<5000, using: &random))
+            engine.schedule(at: nominal) { [time] _ in time.advance(by: late) }
+            async let moved: Void = {
+                await sleepersAre(2)
+                time.advance(to: nominal)
+            }()
+            let tick = await iterator.next()
+            await moved
+            try #require(tick?.deadline == nominal)
+            #expect(tick?.lateness == late)
+            #expect(tick?.missedTicks == 0)
+            // A change that another one follows at once leaves no trace.
+            if pulse.isMultiple(of: 7) { ticks.interval = .milliseconds(15) }
+            interval = .microseconds(20_000 - 20 * pulse)
+            ticks.interval = interval
+        }
+    }
+
+    @Test(
+        "begin a new interval when the consumer comes back, with the delay policy, if it was set while the consumer worked"
+    )
+    func delayTempoAtEachTick() async {
+        let ticks = clock.ticks(every: .milliseconds(100), policy: .delay)
+        var iterator = ticks.makeAsyncIterator()
+        _ = await next(&iterator, moving: .milliseconds(100))
+        time.advance(by: .milliseconds(10))
+        ticks.interval = .milliseconds(50)
+        time.advance(by: .milliseconds(30))
+        #expect(ms(await next(&iterator, moving: .milliseconds(50))?.deadline) == 190)
     }
 
     @Test(

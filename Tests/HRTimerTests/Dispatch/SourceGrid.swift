@@ -18,8 +18,7 @@ struct SourceGrid {
         guard let interval else { return }
         interval_as =
             switch interval.attoseconds {
-            case ...0: 100_000 * Self.nanosecond
-            case ..<Self.nanosecond: Self.nanosecond
+            case ..<Self.nanosecond: 100_000 * Self.nanosecond
             default: interval.attoseconds
             }
     }

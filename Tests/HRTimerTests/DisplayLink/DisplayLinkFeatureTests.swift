@@ -121,6 +121,30 @@ import Testing
         link.invalidate()
     }
 
+    @Test("After a pause, or a time in no loop, delta is zero as in the first call, unless no refresh passed meanwhile")
+    func deltaAfterRests() {
+        let deltas = Recorder<Duration>()
+        let link = DisplayLink(framesPerSecond: 100) { link in deltas.append(link.delta) }
+        link.add(to: loop, forMode: .default)
+        loop.run(until: at(35))
+        link.isPaused = true
+        loop.run(until: at(1035))
+        link.isPaused = false
+        loop.run(until: at(1055))
+        link.remove(from: loop, forMode: .default)
+        time.advance(to: at(2055))
+        link.add(to: loop, forMode: .default)
+        loop.run(until: at(2075))
+        // No refresh comes in this pause.
+        link.isPaused = true
+        loop.run(until: at(2078))
+        link.isPaused = false
+        loop.run(until: at(2095))
+        let frame = Duration.milliseconds(10)
+        #expect(deltas.all == [.zero, frame, frame, .zero, frame, .zero, frame, frame, frame])
+        link.invalidate()
+    }
+
     @Test("Lateness counts from the refresh that was due, and is summed up")
     func lateness() {
         let link = DisplayLink(framesPerSecond: 100) { _ in }

@@ -18,6 +18,8 @@ final class DisplayModel {
         var loop: Int?
         var modes: Set<Int> = []
         var called: Int64?
+        /// How often the link had rested by its latest call.
+        var rests = 0
         /// The latest dropped refresh, which gets no call any more.
         var lost = Int64.min
         var due: Due?
@@ -138,28 +140,28 @@ final class DisplayModel {
     }
 }
 
-/// The refreshes of a virtual display. Each is computed from the last change of the rate, to the attosecond, and rounded up to a
-/// nanosecond.
+/// The refreshes of a virtual display. Each is computed exactly from the last change of the rate, whose instant is rounded up to an
+/// attosecond, and is rounded up to a nanosecond.
 final class ExactRefreshes {
     private var past_ns: [Int64]
     /// The refresh at the last change of the rate.
     private var first: Int64 = 0
     private var first_as: Int128
-    private var period_as: Int128
+    private var rate: FrameRate
     /// The exact instant of the latest refresh if it was taken from the source; otherwise nil.
     private var told_as: Int128?
 
     init(_ rate: FrameRate, from start_ns: Int64) {
         past_ns = [start_ns]
         first_as = Int128(start_ns) * 1_000_000_000
-        period_as = Self.period_as(rate)
+        self.rate = rate
     }
 
-    private static func period_as(_ rate: FrameRate) -> Int128 {
-        Int128(rate.denominator) * 1_000_000_000_000_000_000 / Int128(rate.numerator)
+    private func instant_as(_ number: Int64) -> Int128 {
+        let (whole, rest) = (Int128(number - first) * Int128(rate.denominator) * 1_000_000_000_000_000_000)
+            .quotientAndRemainder(dividingBy: Int128(rate.numerator))
+        return first_as + (rest > 0 ? whole + 1 : whole)
     }
-
-    private func instant_as(_ number: Int64) -> Int128 { first_as + Int128(number - first) * period_as }
 
     func instant_ns(_ number: Int64) -> Int64 {
         if number < past_ns.count { return past_ns[Int(number)] }
@@ -185,6 +187,6 @@ final class ExactRefreshes {
         let latest = Int64(past_ns.count) - 1
         (first, first_as) = (latest, told_as ?? instant_as(latest))
         told_as = nil
-        period_as = Self.period_as(rate)
+        self.rate = rate
     }
 }

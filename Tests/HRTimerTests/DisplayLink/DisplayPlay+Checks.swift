@@ -17,6 +17,11 @@ extension DisplayPlay {
         if link.isInLoop != (model.loop != nil) { differ("\(name) is in a loop: \(link.isInLoop)") }
     }
 
+    /// Whether the link went without calls by intent since its latest call.
+    private func hasRested(_ name: Int, _ reported: LinkState.Reported) -> Bool {
+        reported.rests != model.links[name]?.rests
+    }
+
     func calls(_ name: Int, _ link: DisplayLink) {
         let now_ns = time.now.nanoseconds
         if isLearnt { return callsOfLearnt(name, link, now_ns) }
@@ -37,11 +42,12 @@ extension DisplayPlay {
         }
         if now_ns < instant_ns(should.number) { differ("\(name) is early") }
         if let before, let before_ns = past_ns[before] {
-            let passed_ns = instant_ns(should.number) - before_ns
+            let passed_ns = hasRested(name, reported) ? 0 : instant_ns(should.number) - before_ns
             if reported.delta_ns != passed_ns {
                 differ("\(name): delta is \(reported.delta_ns), and \(passed_ns) passed")
             }
         }
+        model.links[name]?.rests = reported.rests
         excuse(name, link, should)
         calls += 1
         // The call came later than in the refresh at which it was due.
@@ -59,7 +65,8 @@ extension DisplayPlay {
         if now_ns < told_ns { differ("\(name) is early") }
         if let before = state.called {
             if number <= before { differ("\(name) was called for \(number) after \(before)") }
-            if let before_ns = past_ns[before], reported.delta_ns != told_ns - before_ns {
+            let hasRested = hasRested(name, reported)
+            if let before_ns = past_ns[before], reported.delta_ns != (hasRested ? 0 : told_ns - before_ns) {
                 differ("\(name) tells another delta")
             }
         }
@@ -72,6 +79,7 @@ extension DisplayPlay {
         calls += 1
         if let due = state.due, number > due.number { lateCalls += 1 }
         model.links[name]?.called = number
+        model.links[name]?.rests = reported.rests
         model.links[name]?.calls += 1
         if kind == .surface { source.willCommit() }
         if mayBeSlow { actInside(name, link) }

@@ -4,20 +4,44 @@ import Testing
 @testable import HRTimer
 
 @Suite struct RefreshTimelineTests {
-    @Test(
-        "After a year 60000/1001 Hz is less than a nanosecond off, and every refresh is found by its instant"
-    )
+    @Test("For a year each refresh of any rate is exact to the nanosecond, rounded up, and is found by its instant")
     func year() {
-        let timeline = RefreshTimeline(FrameGrid(anchor_ns: 123, rate: FrameRate(60000, 1001)))
-        // 365 days of 86,400 s at 60000/1001 Hz.
-        let number: Int64 = 365 * 86_400 * 60_000 / 1001
-        // In units of 1/60,000 ns.
-        let exact = Int128(number) * 1001 * 1_000_000_000
-        #expect(abs(Int128(timeline.instant_ns(number) - 123) * 60_000 - exact) < 60_000)
-        for offset in [0, 1, 7, 1000] as [Int64] {
-            let instant_ns = timeline.instant_ns(number + offset)
-            #expect(timeline.number(at: instant_ns) == number + offset)
-            #expect(timeline.number(at: instant_ns - 1) == number + offset - 1)
+        var random = SeededRandom.fromEnvironment()
+        let anchor_ns: Int64 = 123
+        let given = [FrameRate(60_000, 1001), FrameRate(119.881), FrameRate(143.981), FrameRate(1, 3)]
+        let others = (0..<200).map { _ in
+            let denominator = Int64.random(in: 1...1_000_000, using: &random)
+            return FrameRate(Int64.random(in: denominator...(500 * denominator), using: &random), denominator)
+        }
+        for rate in given + others {
+            let timeline = RefreshTimeline(FrameGrid(anchor_ns: anchor_ns, rate: rate))
+            let inAYear = Int64(365 * 86_400 * rate.framesPerSecond)
+            var wrong = 0
+            for _ in 0..<300 {
+                // Before the anchor too.
+                let number = Int64.random(in: -inAYear / 10...inAYear, using: &random)
+                let (whole, rest) = (Int128(number) * Int128(rate.denominator) * 1_000_000_000)
+                    .quotientAndRemainder(dividingBy: Int128(rate.numerator))
+                let expected_ns = anchor_ns + Int64(rest > 0 ? whole + 1 : whole)
+                if timeline.instant_ns(number) != expected_ns { wrong += 1 }
+                if timeline.number(at: expected_ns) != number { wrong += 1 }
+                if timeline.number(at: expected_ns - 1) != number - 1 { wrong += 1 }
+            }
+            #expect(wrong == 0, "\(rate)")
+        }
+    }
+
+    @Test("At both ends of time a refresh has a number, and instants do not turn around")
+    func ends() {
+        for rate in [FrameRate(119.881), FrameRate(10_000), FrameRate(1, 1000)] {
+            let grid = FrameGrid(anchor_ns: 123, rate: rate)
+            for now_ns in [.min, .min + 1, .max - 1, .max] as [Int64] {
+                let number = grid.number(at: now_ns)
+                #expect(grid.instant_ns(number) <= now_ns || now_ns == .min)
+                #expect(grid.instant_ns(number + 1) > now_ns || now_ns == .max)
+            }
+            #expect(grid.instant_ns(.max) == .max)
+            #expect(grid.instant_ns(.min) == .min)
         }
     }
 

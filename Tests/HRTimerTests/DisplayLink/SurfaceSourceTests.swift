@@ -56,6 +56,46 @@ import Testing
         link.invalidate()
     }
 
+    @Test(
+        "However an application starts, and however long it draws, a display without a count is locked at its own rate only",
+        arguments: [29.97, 24, 30, 40, 50, 59.94, 60]
+    )
+    func anyStart(_ rate: Double) throws {
+        var random = SeededRandom.fromEnvironment()
+        var locked = 0
+        for start in 0..<25 {
+            let display = try display(rate, .application)
+            display.countsRefreshes = false
+            display.phase_ns = Double.random(in: 0..<1e9 / rate, using: &random)
+            let drawing = Duration.nanoseconds(Int64.random(in: 0..<15_000_000, using: &random))
+            let source = display.source()
+            var wrong: Set<Double> = []
+            let link = DisplayLink(source: source) { [time] link in
+                time.advance(by: drawing)
+                link.source?.willCommit()
+            }
+            link.add(to: loop, forMode: .default)
+            for _ in 0..<400 {
+                run(0.01)
+                let found = source.framesPerSecond
+                if source.state == .locked, abs(found / rate - 1) > 1e-3 { wrong.insert((found * 10).rounded() / 10) }
+            }
+            // HRTIMER_SEED=411572789 at 60 Hz: where a drawing misses each second refresh, half the rate is learnt, and learnt
+            // again from the samples that lie in the middle of its grid, though they say that it is half.
+            let isHalved = wrong == [(rate * 5).rounded() / 10]
+            withKnownIssue("a display is taken for one of half its rate", isIntermittent: true) {
+                #expect(wrong.isEmpty, "start \(start), drawing for \(drawing)")
+                // Some drawings cannot be told from those for each second refresh of twice the rate: see `VsyncModel.mayBeDoubled`.
+                #expect([.locked, .learning].contains(source.state))
+            } matching: { _ in
+                isHalved
+            }
+            locked += wrong.isEmpty && source.state == .locked ? 1 : 0
+            link.invalidate()
+        }
+        #expect(locked >= 15)
+    }
+
     @Test("A link for every second refresh commits for those only, and the display keeps its rate")
     func divided() throws {
         let display = try display(60, .application)

@@ -162,6 +162,22 @@ import Testing
         #expect(throws: TimerError.self) { try recorder.dump(to: "/nowhere/at/all.json") }
     }
 
+    @Test("A dump that fails, at the write or at the rename, leaves no file behind")
+    func failedDumps() throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("flight-\(UUID())").path
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        // No file can take the place of a directory: rename(2), EISDIR.
+        try FileManager.default.createDirectory(atPath: directory + "/taken", withIntermediateDirectories: true)
+        #expect(throws: TimerError.self) { try recorder.dump(to: directory + "/taken") }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["taken"])
+        // The partial file's name has the thread's id; /dev/full takes no byte: full(4).
+        let partial = directory + "/full.json.part\(hrt_thread_id())"
+        try FileManager.default.createSymbolicLink(atPath: partial, withDestinationPath: "/dev/full")
+        #expect(throws: TimerError.self) { try recorder.dump(to: directory + "/full.json") }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["taken"])
+    }
+
     @Test("A late fire causes a dump by itself, at most once a minute, if that is requested")
     func dumpsByItself() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("flight-\(UUID()).json").path

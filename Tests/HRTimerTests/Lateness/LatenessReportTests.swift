@@ -45,7 +45,7 @@ import Testing
         #expect(report[.wakeup] == .zero)
         #expect(
             report.description
-                == "late timer \(late.slot): 2000 µs late: 2000 µs handlerBefore (a call of 2000 µs, timer \(slow.slot))"
+                == "late timer \(late.slot): 2 ms late: 2 ms handlerBefore (a call of 2 ms, timer \(slow.slot))"
         )
     }
 

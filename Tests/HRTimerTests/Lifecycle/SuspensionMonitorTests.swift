@@ -166,6 +166,48 @@ import Testing
         #expect(burst == [[Int]](repeating: [50, 0], count: 10) + [[80, 0], [180, 0]])
     }
 
+    @Test("A suspension that is noticed while a timer's handler runs counts for that timer, in the next call")
+    func noticedInHandler() throws {
+        for (policy, expected) in [
+            (MissedTickPolicy.merge, [[100, 0], [100, 9], [180, 0], [280, 0]]),
+            (.skip, [[100, 0], [180, 10], [280, 0]]),
+            // The pause begins when the handler returns, which is after the suspension.
+            (.delay, [[100, 0], [200, 0]]),
+            (.burst, [[100, 0]] + [[Int]](repeating: [100, 0], count: 10) + [[180, 0], [280, 0]]),
+        ] {
+            for movesItself in [false, true] {
+                let calls = try callsAfterSuspensionInHandler(policy, movesItself: movesItself)
+                // A timer that its handler moves to 300 ms from the call begins a grid of its own, 720 ms ago, which has a tick at
+                // 180 ms. `.skip` leaves out the calls that would be late by an interval.
+                let second_ms = policy == .skip ? 180 : 100
+                if movesItself { #expect(calls.prefix(2).map(\.first) == [100, second_ms], "\(policy)") }
+                if !movesItself { #expect(calls == expected, "\(policy)") }
+            }
+        }
+    }
+
+    private func callsAfterSuspensionInHandler(_ policy: MissedTickPolicy, movesItself: Bool) throws -> [[Int]] {
+        let start = time.now
+        let calls = Recorder<[Int]>()
+        let monitor = try monitor()
+        let suspend = { @Sendable [clocks] in clocks.change { $0.suspended += .milliseconds(1020) } }
+        let timer = LoopTimer(timeInterval: .milliseconds(100), repeats: true, policy: policy) { [time] timer in
+            calls.append([Int((time.now.nanoseconds - start.nanoseconds) / 1_000_000), timer.missedTicks])
+            guard calls.count == 1 else { return }
+            if movesItself { timer.fireInstant = time.now.advanced(by: .milliseconds(300)) }
+            suspend()
+            monitor.check()
+            // The monitor's engine fires; 1 ns is lost in milliseconds.
+            time.advance(by: .nanoseconds(1))
+        }
+        loop.add(timer, forMode: .default)
+        monitor.makeUp(timer)
+        loop.run(until: start.advanced(by: .milliseconds(290)))
+        timer.invalidate()
+        monitor.shutdown()
+        return calls.all
+    }
+
     @Test("A timer that several threads pass to makeUp(_:) at once makes up only once")
     func namedByManyThreads() async throws {
         let monitor = try monitor()

@@ -57,6 +57,8 @@ import Testing
         #expect(canaries.count == 10_000)
         invalidated.forEach { $0.invalidate() }
         #expect(canaries.count == 5000)
+        // Optimized code would free them before.
+        withExtendedLifetime(targets) {}
         targets = []
         #expect(canaries.count == 0)
         loop.run()

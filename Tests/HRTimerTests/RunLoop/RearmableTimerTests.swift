@@ -62,4 +62,49 @@ import Testing
         #expect(timer.missedTicks == 0)
         timer.invalidate()
     }
+
+    @Test("A rearmable timer has no interval of which a jitter or a phase could be a share: it fires when it is armed")
+    func shareOfNothing() {
+        for jitter in [Jitter.full, .share(0.5), .upTo(.milliseconds(1))] {
+            let timer = make()
+            timer.jitter = jitter
+            let instant = time.now.advanced(by: .seconds(1))
+            timer.fireInstant = instant
+            calls.removeAll()
+            loop.run(until: instant.advanced(by: .milliseconds(2)))
+            #expect(calls.count == 1, "\(jitter)")
+            timer.invalidate()
+        }
+        let timer = LoopTimer(fireAt: time.now, interval: .seconds(Double.infinity), repeats: true, phase: .random) {
+            [calls] _ in
+            calls.append(.zero)
+        }
+        loop.add(timer, forMode: .default)
+        calls.removeAll()
+        loop.run(until: time.now.advanced(by: .seconds(1)))
+        #expect(calls.count == 1)
+        timer.invalidate()
+    }
+
+    @Test("A rearmable timer armed for an instant of the wall clock fires when that clock reads it, and stays valid")
+    func onWallClock() {
+        let timer = LoopTimer.rearmable(fireAt: time.wallNow + .seconds(60)) { [calls, start, time] _ in
+            calls.append(start.duration(to: time.now))
+        }
+        loop.add(timer, forMode: .default)
+        loop.run(until: at(10))
+        // 40 s of the 60 are left now, and 90 after the second step.
+        time.setWall(to: time.wallNow + .seconds(10))
+        loop.run(until: at(20))
+        time.setWall(to: time.wallNow - .seconds(60))
+        loop.run(until: at(100))
+        #expect(calls.all == [])
+        loop.run(until: at(200))
+        #expect(calls.all == [.seconds(110)])
+        #expect(timer.isValid)
+        timer.fireInstant = at(250)
+        loop.run(until: at(300))
+        #expect(calls.all == [.seconds(110), .seconds(250)])
+        timer.invalidate()
+    }
 }

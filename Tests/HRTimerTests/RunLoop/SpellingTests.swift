@@ -46,6 +46,25 @@ import Testing
         #expect(seconds { loop.run(for: DispatchTimeInterval.seconds(1)) } == 1)
     }
 
+    @Test("A length of NaN seconds is zero, and one beyond 292 years saturates, by every member with a leading dot")
+    func lengthsThatAreNone() {
+        func length_ns(_ length: some TimeSpan) -> Int64? { length.nanoseconds }
+        for (number, expected_ns) in [
+            (Double.infinity, Int64.max), (-.infinity, .min), (.nan, 0),
+            (.greatestFiniteMagnitude, .max), (-1e30, .min),
+        ] {
+            #expect(length_ns(.seconds(number)) == expected_ns)
+            #expect(length_ns(.milliseconds(number)) == expected_ns)
+            #expect(length_ns(.microseconds(number)) == expected_ns)
+        }
+        // 291 years.
+        #expect(length_ns(.seconds(9.2e9)) == 9_200_000_000_000_000_000)
+        #expect(length_ns(.milliseconds(-9.2e12)) == -9_200_000_000_000_000_000)
+        #expect(length_ns(.seconds(0.25)) == 250_000_000)
+        #expect(length_ns(.milliseconds(0.25)) == 250_000)
+        #expect(length_ns(.microseconds(0.25)) == 250)
+    }
+
     @Test("A point in time is an instant or a date, for timers and for runs")
     func points() {
         loop.isKeptAlive = true

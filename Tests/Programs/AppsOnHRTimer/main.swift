@@ -97,3 +97,11 @@ MainActor.assumeIsolated {
     show("label", log)
 }
 #endif
+MainActor.assumeIsolated {
+    let log = Log()
+    let handlers = Handlers { log.add($0) }
+    do { try handlers.start() } catch { print("handlers: \(error)") }
+    run("handlers") { log.all.count == 11 }
+    handlers.end()
+    print("handlers: \(log.all.sorted().joined(separator: ", "))")
+}

@@ -20,7 +20,9 @@ import Synchronization
     case "starved": starved()
     case "posts": posts()
     case "perform": performOnMain()
+    case "wait": waitOnLoopsThread(Array(CommandLine.arguments.dropFirst(2)))
     case "coarse-clock": coarseClock(Array(CommandLine.arguments.dropFirst(2)))
+    case "handlers": handlers(CommandLine.arguments.dropFirst(2).first ?? "")
     default:
         print("no such probe")
         exit(2)
@@ -79,13 +81,13 @@ private func switches() -> Int {
                 usleep(500)
                 let done = DispatchSemaphore(value: 0)
                 let posted = MonotonicInstant.now
-                nonisolated(unsafe) var ran = posted
+                let ran_ns = Atomic<Int64>(0)
                 DispatchQueue.main.async {
-                    ran = .now
+                    ran_ns.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
                     done.signal()
                 }
                 done.wait()
-                latencies.append(ran.nanoseconds - posted.nanoseconds)
+                latencies.append(ran_ns.load(ordering: .relaxed) - posted.nanoseconds)
             }
             best = min(best, latencies.sorted()[50])
         }

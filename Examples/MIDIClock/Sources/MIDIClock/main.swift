@@ -36,9 +36,10 @@ func measure(_ name: String, isOurs: Bool, _ way: Way) async throws -> Figures.R
     return Figures.Row(name, isOurs: isOurs, samples_ns: heard.samples_ns, facts: facts)
 }
 
-/// One sequence of ticks, whose interval is set when the tempo changes: the remainder of the present interval scales.
+/// One sequence of ticks, whose interval is set when the tempo changes: the remainder of the present interval scales. `.burst`
+/// sends each clock, a late one too: receivers count them.
 @Sendable func byTicks(_ clock: MonotonicClock, _ port: Port) async throws {
-    let ticks = clock.ticks(every: tempo.interval(0))
+    let ticks = clock.ticks(every: tempo.interval(0), policy: .burst)
     var (part, count) = (0, 0)
     for await _ in ticks {
         port.send(MIDI.clock)

@@ -44,18 +44,20 @@ func listeningSocket() -> (descriptor: Int32, port: UInt16) {
         guard let source else { return }
         self.source = nil
         source.invalidate()
+        connections[descriptor] = nil
         Glibc.close(descriptor)
         print("closed: \(reason)")
     }
 }
 
-var connections: [Connection] = []
+/// The open connections by their descriptors.
+var connections: [Int32: Connection] = [:]
 
 let server = listeningSocket()
 let listener = try LoopSource(descriptor: server.descriptor) { _, _ in
     let descriptor = accept(server.descriptor, nil, nil)
     if let connection = try? Connection(descriptor) {
-        connections.append(connection)
+        connections[descriptor] = connection
     }
 }
 try TimerLoop.main.add(listener, forMode: .default)

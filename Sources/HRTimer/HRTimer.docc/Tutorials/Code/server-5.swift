@@ -29,10 +29,9 @@ func listeningSocket() -> (descriptor: Int32, port: UInt16) {
         }
         try TimerLoop.main.add(source, forMode: .default)
         self.source = source
-        idle = IdleTimeout(.milliseconds(300)) {
-            TimerLoop.performOnMain { [weak self] in
-                self?.close("silent for 300 ms")
-            }
+        idle = IdleTimeout(.milliseconds(300)) { [weak self] in
+            guard let self else { return }
+            TimerLoop.performOnMain { self.close("silent for 300 ms") }
         }
     }
 
@@ -52,18 +51,20 @@ func listeningSocket() -> (descriptor: Int32, port: UInt16) {
         self.source = nil
         source.invalidate()
         idle?.cancel()
+        connections[descriptor] = nil
         Glibc.close(descriptor)
         print("closed: \(reason)")
     }
 }
 
-var connections: [Connection] = []
+/// The open connections by their descriptors.
+var connections: [Int32: Connection] = [:]
 
 let server = listeningSocket()
 let listener = try LoopSource(descriptor: server.descriptor) { _, _ in
     let descriptor = accept(server.descriptor, nil, nil)
     if let connection = try? Connection(descriptor) {
-        connections.append(connection)
+        connections[descriptor] = connection
     }
 }
 try TimerLoop.main.add(listener, forMode: .default)
@@ -97,3 +98,4 @@ func beClient() {
 let client = try TimerLoop.thread(name: "client")
 client.loop.perform { beClient() }
 print("the loop", TimerLoop.main.run(for: 10))
+print("open connections: \(connections.count)")
