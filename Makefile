@@ -15,7 +15,7 @@ SOURCES = Package.swift Sources Tests Benchmarks Snippets Examples
 UBSAN = -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
 
 MODEL = Tests/Fuzz/queue_model.c Tests/Fuzz/queue_sorted.c Tests/CTestSupport/queue_check.c
-QUEUE = CSources/CHRTimer/queue/*.c CSources/CHRTimer/cache/hrt_hot.c CSources/CHRTimer/clock/hrt_clock.c CSources/CHRTimer/thread/hrt_fork.c $(MODEL) -ICSources/CHRTimer/include -ITests/CTestSupport/include \
+QUEUE = CSources/CHRTimer/queue/*.c CSources/CHRTimer/thread/hrt_fork.c $(MODEL) -ICSources/CHRTimer/include -ITests/CTestSupport/include \
     -std=gnu17 -D_GNU_SOURCE
 
 # Each target says on its line what it is for.
@@ -94,7 +94,7 @@ bench:  ## the bench as users run it; ARGS="--preset smoke"
 # Loops of other languages to compare with, as programs beside the bench: Debian's libuv1-dev and libasio-dev.
 RIVAL = Benchmarks/Rivals/block.c Benchmarks/CBench/kernel_block.c Benchmarks/CBench/kernel_counters.c \
     Benchmarks/CBench/thread.c Benchmarks/CBench/why.c CSources/CHRTimer/observe/hrt_thread_counts.c \
-    CSources/CHRTimer/thread/hrt_thread.c CSources/CHRTimer/clock/hrt_clock.c
+    CSources/CHRTimer/thread/hrt_thread.c 
 RIVAL_FLAGS = -O2 -Wall -Wextra -D_GNU_SOURCE -IBenchmarks/CBench/include -IBenchmarks/CBench -ICSources/CHRTimer/include
 rivals:  ## the bench's rivals of other languages, libuv and asio
 	$(SWIFT) build -c release --product bench $(SCRATCH)
@@ -229,7 +229,7 @@ sanitize-realtime:  ## the C fire path under RealtimeSanitizer; needs clang 20
 	    { echo "this clang has no RealtimeSanitizer: REALTIME_CLANG names clang 20 or newer"; exit 1; }
 	mkdir -p .build && $(REALTIME_CLANG) -O1 -g -fsanitize=realtime -Werror=function-effects -ICSources/CHRTimer/include \
 	    -std=gnu17 -D_GNU_SOURCE CSources/CHRTimer/queue/*.c CSources/CHRTimer/clock/hrt_spin_window.c \
-	    CSources/CHRTimer/clock/hrt_spin_budget.c CSources/CHRTimer/cache/hrt_hot.c CSources/CHRTimer/clock/hrt_clock.c CSources/CHRTimer/thread/hrt_fork.c \
+	    CSources/CHRTimer/clock/hrt_spin_budget.c CSources/CHRTimer/thread/hrt_fork.c \
 	    CSources/CHRTimer/histogram/hrt_histogram.c Tests/RealTime/fire_path.c -o .build/fire_path
 	.build/fire_path
 
@@ -325,7 +325,7 @@ ARM64_CC ?= aarch64-linux-gnu-gcc
 # Only clang knows these.
 WITHOUT_CLANG = -D_Nonnull= -D_Nullable=
 ARM64_RUN ?= qemu-aarch64 -L /usr/aarch64-linux-gnu
-CORE = CSources/CHRTimer/cache/*.c CSources/CHRTimer/clock/*.c CSources/CHRTimer/histogram/*.c CSources/CHRTimer/wait/*.c \
+CORE = CSources/CHRTimer/clock/*.c CSources/CHRTimer/histogram/*.c CSources/CHRTimer/wait/*.c \
     CSources/CHRTimer/thread/*.c CSources/CHRTimer/queue/hrt_queue_pages.c -ICSources/CHRTimer/include \
     -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(WITHOUT_CLANG)
 

@@ -39,43 +39,6 @@
         (succeeds) ? 0 : -errno; \
     })
 
-// Makes the system call by its instruction; returns its result or a negative errno. For the sleep
-// of a thread that must be exact: syscall(2) and the location of errno are functions of the C
-// library, and after milliseconds of idleness each is a page of code that is in no TLB
-// (Benchmarks/cold-lines).
-static inline long hrt_direct_call(long number, long a, long b, long c, long d, long e, long f) {
-    long result;
-    do {
-#if defined(__x86_64__)
-        // x86-64 psABI, A.2.1: the kernel overwrites rcx and r11.
-        register long r10 __asm__("r10") = d;
-        register long r8 __asm__("r8") = e;
-        register long r9 __asm__("r9") = f;
-        __asm__ volatile("syscall"
-                         : "=a"(result)
-                         : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                         : "rcx", "r11", "memory");
-#elif defined(__aarch64__)
-        register long x8 __asm__("x8") = number;
-        register long x0 __asm__("x0") = a;
-        register long x1 __asm__("x1") = b;
-        register long x2 __asm__("x2") = c;
-        register long x3 __asm__("x3") = d;
-        register long x4 __asm__("x4") = e;
-        register long x5 __asm__("x5") = f;
-        __asm__ volatile("svc 0"
-                         : "+r"(x0)
-                         : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-                         : "memory");
-        result = x0;
-#else
-        result = syscall(number, a, b, c, d, e, f);
-        if (result < 0) result = -(long)errno;
-#endif
-    } while (result == -EINTR);
-    return result;
-}
-
 // For an errno that only a bug of this library can cause: prints the operation and aborts.
 // Continuing could mean waiting on a descriptor that other code has opened since.
 static inline _Noreturn void hrt_impossible(const char *operation, int error) {

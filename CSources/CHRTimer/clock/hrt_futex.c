@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "../hrt_status.h"
-#include "../include/hrt_hot.h"
 
 // FUTEX_WAIT_BITSET takes an absolute timeout; FUTEX_WAIT would take a relative one (futex(2)).
 static int sleep_operation(hrt_clock clock) {
@@ -21,18 +20,17 @@ int hrt_futex_probe(hrt_clock clock) {
     return status == -EAGAIN ? 0 : status;
 }
 
-HRT_HOT
 bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t deadline_ns) {
     int operation = sleep_operation(clock);
     struct timespec deadline = hrt_timespec_from_ns(deadline_ns);
     struct timespec *timeout = deadline_ns == HRT_NEVER ? NULL : &deadline;
-    long status = hrt_direct_call(SYS_futex, (long)word, operation, 0, (long)timeout, 0,
-                                  (long)(uint32_t)FUTEX_BITSET_MATCH_ANY);
+    int status = HRT_STATUS(
+        syscall(SYS_futex, word, operation, 0, timeout, NULL, FUTEX_BITSET_MATCH_ANY));
     switch (status) {
         case -ETIMEDOUT: return true;
         case 0: return false;        // woken, or a spurious wake-up, which futex(2) allows
         case -EAGAIN: return false;  // the word was no longer 0: a wake came first
-        default: hrt_impossible("futex", (int)-status);
+        default: hrt_impossible("futex", -status);
     }
 }
 

@@ -1,7 +1,6 @@
 #ifdef __linux__
 // Drepper's mutex ("Futexes Are Tricky", 2011) with a generation in its word.
 #include "../include/hrt_lock.h"
-#include "../include/hrt_hot.h"
 
 #include "hrt_futex.h"
 #include "hrt_spin.h"
@@ -65,7 +64,6 @@ static _Thread_local uint64_t taken_by_thread;
 uint64_t hrt_lock_taken_by_thread(void) { return taken_by_thread; }
 #endif
 
-HRT_HOT
 void hrt_lock_acquire(hrt_lock *lock) {
 #ifdef HRT_CHECKING
     taken_by_thread++;
@@ -74,7 +72,6 @@ void hrt_lock_acquire(hrt_lock *lock) {
     if (!exchange(word_of(lock), &free, held)) acquire_late(word_of(lock), held);
 }
 
-HRT_HOT
 void hrt_lock_release(hrt_lock *lock) {
     uint32_t before = atomic_exchange_explicit(word_of(lock), 0, memory_order_release);
     if ((before & HAS_WAITERS) != 0) hrt_futex_wake(word_of(lock));

@@ -2,14 +2,12 @@
 #include "hrt_precise.h"
 
 #include "hrt_spin.h"
-#include "../include/hrt_hot.h"
 
 // Returns a reading of a clock that is never set, to measure elapsed time.
 static int64_t steady_ns(hrt_clock clock, int64_t now_ns) {
     return clock == HRT_CLOCK_MONOTONIC ? now_ns : hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
 }
 
-HRT_HOT_PRECISE
 hrt_early_wake hrt_wake_early(hrt_clock clock, int64_t deadline_ns, hrt_spin_window *window) {
     int64_t now_ns = hrt_clock_now_ns(clock);
     // A wake that no spin followed, because its deadline had passed, tells nothing about the next
@@ -29,7 +27,6 @@ hrt_early_wake hrt_wake_early(hrt_clock clock, int64_t deadline_ns, hrt_spin_win
     return early;
 }
 
-HRT_HOT_PRECISE
 void hrt_woken_early(hrt_clock clock, hrt_early_wake early, hrt_spin_window *window) {
     if (early.sleep_ns < 0) return;
     window->woken_ns = hrt_clock_now_ns(clock);
@@ -41,7 +38,6 @@ void hrt_woken_early(hrt_clock clock, hrt_early_wake early, hrt_spin_window *win
     hrt_spin_window_record_wake(window, early.sleep_ns, window->woken_ns - early.wake_ns);
 }
 
-HRT_HOT_PRECISE
 int64_t hrt_spin_in_window(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
                            int64_t longest_ns, hrt_spin_window *window, int64_t *spun_ns) {
     int64_t now_ns = hrt_clock_now_ns(clock), just_spun_ns = 0;

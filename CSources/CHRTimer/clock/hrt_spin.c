@@ -3,7 +3,6 @@
 #include "hrt_spin.h"
 
 #include "../include/hrt_spin_until.h"
-#include "../include/hrt_hot.h"
 
 // While more than this is left, the spin pauses, for the processor's sake. With less it does not,
 // because a pause can cost exactness: it is as long as a reading of the clock.
@@ -18,7 +17,6 @@ static const int64_t AWAY_NS = 10 * 1000;
 //
 // Reads the requested clock through the vDSO, in the time of two pauses. The processor's own
 // counter would need calibration, and an error of the calibration could make a fire early.
-HRT_HOT_PRECISE
 int64_t hrt_spin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
                  int64_t now_ns, int64_t longest_ns, int64_t *spun_ns) {
     while (now_ns < deadline_ns) {
@@ -35,7 +33,6 @@ int64_t hrt_spin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadlin
     return now_ns;
 }
 
-HRT_HOT_PRECISE
 int64_t hrt_spin_until(hrt_clock clock, int64_t deadline_ns, int64_t now_ns, int64_t longest_ns,
                        int64_t *spun_ns) {
     static const _Atomic uint32_t nobody_wakes;

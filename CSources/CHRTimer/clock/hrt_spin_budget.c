@@ -1,6 +1,5 @@
 #ifdef __linux__
 #include "../include/hrt_spin_budget.h"
-#include "../include/hrt_hot.h"
 
 #include <stdbool.h>
 
@@ -45,12 +44,10 @@ static int64_t earned_for_ns(hrt_spin_budget *budget, int64_t now_ns) {
     }
 }
 
-HRT_HOT_PRECISE
 double hrt_spin_budget_left_ns(hrt_spin_budget *budget, int64_t now_ns) HRT_NONBLOCKING {
     return (double)earned_for_ns(budget, now_ns) * budget->share;
 }
 
-HRT_HOT_PRECISE
 double hrt_spin_budget_expected_ns(hrt_spin_budget *budget, int64_t sleep_ns,
                                    int64_t now_ns) HRT_NONBLOCKING {
     if (budget->share == 0) return 0;
@@ -58,7 +55,6 @@ double hrt_spin_budget_expected_ns(hrt_spin_budget *budget, int64_t sleep_ns,
     return (double)sleep_ns * budget->share * clamp(2 * fullness, 0, 1);
 }
 
-HRT_HOT_PRECISE
 void hrt_spin_budget_spend(hrt_spin_budget *budget, int64_t spun_ns) HRT_NONBLOCKING {
     if (budget->share == 0) return;
     double most_ns = (double)LONGEST_DEBT_NS;

@@ -1,6 +1,5 @@
 #ifdef __linux__
 #include "../include/hrt_spin_window.h"
-#include "../include/hrt_hot.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -176,7 +175,6 @@ static int64_t window_ns(hrt_spin_window *window, int64_t sleep_ns, int64_t now_
     return (int64_t)longest_ns;
 }
 
-HRT_HOT_PRECISE
 int64_t hrt_spin_window_ns(hrt_spin_window *window, int64_t sleep_ns,
                            int64_t now_ns) HRT_NONBLOCKING {
     hrt_spin_limit limit;
@@ -186,7 +184,6 @@ int64_t hrt_spin_window_ns(hrt_spin_window *window, int64_t sleep_ns,
     return window->window_ns;
 }
 
-HRT_HOT_PRECISE
 int64_t hrt_spin_window_first_ns(hrt_spin_window *window, int64_t sleep_ns) HRT_NONBLOCKING {
     if (sleep_ns < SHORTEST_LONG_SLEEP_NS || window->window_ns <= 0) return 0;
     double after_long_ns = predicted_ns(window, class_of(sleep_ns));
@@ -197,7 +194,6 @@ int64_t hrt_spin_window_first_ns(hrt_spin_window *window, int64_t sleep_ns) HRT_
     return (int64_t)clamp(2 * after_long_ns + SECOND_SLEEP_NS, 0, SHORTEST_LONG_SLEEP_NS / 4);
 }
 
-HRT_HOT_PRECISE
 void hrt_spin_window_record_ready(hrt_spin_window *window, int64_t woken_ns,
                                   int64_t now_ns) HRT_NONBLOCKING {
     int64_t took_ns;
@@ -227,7 +223,6 @@ static void predict(hrt_spin_window *window, unsigned class, float before_ns, fl
     window->predicted_ns[class] = before_ns + PART_OF_NEW * (bounded_ns - before_ns);
 }
 
-HRT_HOT_PRECISE
 void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,
                                  int64_t latency_ns) HRT_NONBLOCKING {
     unsigned class = class_of(sleep_ns);

@@ -1,6 +1,5 @@
 #ifdef __linux__
 #include "../include/hrt_histogram.h"
-#include "../include/hrt_hot.h"
 #include "../queue/hrt_queue_pages.h"
 
 #include <errno.h>
@@ -26,7 +25,6 @@ struct hrt_histogram {
     uint64_t highest_ns;  // largest magnitude inside the table
     size_t length;        // of the table for one sign
     int half_bits;        // log2 of half the number of sub-buckets
-    uint32_t latest;      // slot of the latest value; of the recording thread
     // In pages of their own: so the heads of an engine's histograms lie side by side with its other
     // small objects, in the one or two pages that each fire touches.
     _Atomic uint64_t *counts;
@@ -165,23 +163,13 @@ void hrt_histogram_destroy(hrt_histogram *histogram) {
     free(histogram);
 }
 
-HRT_HOT
 void hrt_histogram_record(hrt_histogram *histogram, int64_t value_ns) HRT_NONBLOCKING {
     size_t slot = slot_of(histogram, value_ns);
-    histogram->latest = (uint32_t)slot;
     ADD_RELAXED(&histogram->counts[slot], 1);
     ADD_RELAXED(&histogram->count, 1);
     if (value_ns < 0) ADD_RELAXED(&histogram->early_count, 1);
     add_to_sum(histogram, value_ns);
     widen_extremes(histogram, value_ns, value_ns);
-}
-
-HRT_HOT
-void hrt_histogram_note_touched(const hrt_histogram *histogram, hrt_touched_kind head,
-                                hrt_touched_kind slot) HRT_NONBLOCKING {
-    const void *latest = (const void *)&histogram->counts[histogram->latest];
-    hrt_note_touched(head, histogram, sizeof *histogram);
-    hrt_note_touched(slot, latest, sizeof histogram->counts[0]);
 }
 
 int hrt_histogram_add(hrt_histogram *into, const hrt_histogram *from) {

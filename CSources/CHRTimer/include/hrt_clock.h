@@ -26,23 +26,11 @@ static inline int64_t hrt_ns_from_timespec(struct timespec instant) {
     return (int64_t)instant.tv_sec * HRT_NS_PER_S + instant.tv_nsec;
 }
 
-// The vDSO's clock_gettime, found when this library is loaded; vdso(7). NULL where there is none,
-// and where the program or another library has replaced the C library's clock_gettime(3). The C
-// library calls it through several pages of code and tables, which are in no cache after some
-// milliseconds of idleness.
-typedef int hrt_clock_function(clockid_t clock, struct timespec *_Nonnull now);
-extern hrt_clock_function *_Nullable hrt_clock_of_vdso;
-
 // Returns the clock's reading, in ns since its zero. Any thread. No system call where the vDSO
 // serves the clock.
 static inline int64_t hrt_clock_now_ns(hrt_clock clock) {
     struct timespec now;
-    // Neither can fail: the clock exists, and the address is valid.
-    if (__builtin_expect(hrt_clock_of_vdso != NULL, 1)) {
-        hrt_clock_of_vdso((clockid_t)clock, &now);
-    } else {
-        clock_gettime((clockid_t)clock, &now);
-    }
+    clock_gettime((clockid_t)clock, &now);  // cannot fail: the clock exists, the address is valid
     return hrt_ns_from_timespec(now);
 }
 

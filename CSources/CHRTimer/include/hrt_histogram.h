@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hrt_hot.h"
 #include "hrt_nonblocking.h"
 
 // A histogram of lateness in log-linear buckets, laid out like HdrHistogram's, so that it can be
@@ -41,11 +40,6 @@ void hrt_histogram_destroy(hrt_histogram *_Nullable histogram);
 
 // Counts one value, which may be any int64_t. O(1). Only the recording thread may call it.
 void hrt_histogram_record(hrt_histogram *_Nonnull histogram, int64_t value_ns) HRT_NONBLOCKING;
-
-// Notes the memory of the histogram and of its latest value for the thread's next wake: see
-// hrt_hot.h. Only the recording thread may call it.
-void hrt_histogram_note_touched(const hrt_histogram *_Nonnull histogram, hrt_touched_kind head,
-                                hrt_touched_kind slot) HRT_NONBLOCKING;
 
 // Adds all counts of `from`. `from` does not change, and may be recorded into meanwhile.
 // O(buckets). Only the recording thread of `into` may call it. Returns 0, or -EINVAL if the two

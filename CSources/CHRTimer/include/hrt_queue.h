@@ -126,10 +126,6 @@ bool hrt_queue_normalize(hrt_queue *queue) HRT_NONBLOCKING;
 size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
                           size_t capacity) HRT_NONBLOCKING;
 
-// Notes the memory that taking and arming the timer touches, for hrt_prefetch_fire on the same
-// thread.
-void hrt_queue_note_touched(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
-
 // Prefetches one more of the timers that the next hrt_queue_take_due may return. A hint, allowed at
 // any time. It pays if it is called once for each timer of the batch before, provided that the
 // handlers of that batch take longer than a cache miss.

@@ -1,6 +1,5 @@
 #ifdef __linux__
 #include "../include/hrt_loop.h"
-#include "../include/hrt_hot.h"
 
 #include <poll.h>
 #include <stdatomic.h>
@@ -109,7 +108,6 @@ static int create(struct event_base *host_base, hrt_clock clock, hrt_loop **out_
     if (loop == NULL) return -ENOMEM;
     loop->clock = clock;
     loop->tick_ns = hrt_clock_tick_ns(clock);
-    hrt_find_vdso();
     loop->timer_fd = -1;
     loop->armed_ns = HRT_NEVER;
     int status = open_descriptors(loop, host_base);
@@ -181,19 +179,13 @@ static int take_wake(hrt_loop *loop) {
 }
 
 // Looks at the descriptors once, and returns what it found besides the timer.
-HRT_HOT_LOOP
 static int look(hrt_loop *loop, bool waits) {
     loop->ready_count = 0;
     // A signal does not end the run; the timerfd's deadline is absolute.
-    const hrt_touched_memory *touched = hrt_touched_here();
     hrt_poller_run(loop->poller, waits);
-    if (waits) {
-        HRT_PREFETCH_FIRE(hrt_hot_loop, touched);
-    }
     return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
 }
 
-HRT_HOT_LOOP
 int hrt_loop_poll(hrt_loop *loop) {
     // The host runs its base's loop, which must not be entered again.
     if (loop->is_hosted) return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
@@ -209,17 +201,14 @@ void hrt_loop_enter(hrt_loop *loop) { loop->slack_ns = (int64_t)hrt_thread_timer
 // for the thread's owner to set. So the futex's deadline is earlier by the slack, and the wait ends
 // at the deadline at the latest. If another timer's interrupt ends it before the deadline, as the
 // slack allows, the caller waits for the rest by the timerfd. prctl(2), PR_SET_TIMERSLACK
-HRT_HOT_LOOP
 static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
     int64_t wake_ns = deadline_ns == HRT_NEVER ? HRT_NEVER : deadline_ns - loop->slack_ns;
     bool is_over;
     int found;
-    const hrt_touched_memory *touched = hrt_touched_here();
     loop->ready_count = 0;
     atomic_store(&loop->is_in_futex, true);
     do {
         is_over = hrt_futex_sleep(&loop->woken, loop->clock, wake_ns);
-        HRT_PREFETCH_FIRE(hrt_hot_loop, touched);
         found = take_wake(loop);
     } while (found == 0 && !is_over);
     atomic_store(&loop->is_in_futex, false);
@@ -229,15 +218,12 @@ static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
 // Waits in poll(2): with nothing watched the poller would wait for the timerfd alone.
 static int wait_for_timer(hrt_loop *loop) {
     struct pollfd timer = {.fd = loop->timer_fd, .events = POLLIN};
-    const hrt_touched_memory *touched = hrt_touched_here();
     hrt_must("poll", HRT_CALL(poll(&timer, 1, -1)));
-    HRT_PREFETCH_FIRE(hrt_hot_loop, touched);
     loop->is_expired = true;
     loop->ready_count = 0;
     return take_wake(loop);
 }
 
-HRT_HOT_LOOP
 int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
     deadline_ns = hrt_tick_reading(loop->clock, loop->tick_ns, deadline_ns);
     bool is_alone = loop->watch_count == 0 && loop->may_use_futex;
@@ -262,7 +248,6 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
     }
 }
 
-HRT_HOT_PRECISE
 int hrt_loop_wait_until_spin_window(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window) {
     for (;;) {
         hrt_early_wake early = hrt_wake_early(loop->clock, deadline_ns, window);
@@ -270,13 +255,11 @@ int hrt_loop_wait_until_spin_window(hrt_loop *loop, int64_t deadline_ns, hrt_spi
         // starve them.
         if (early.has_begun) return hrt_loop_poll(loop);
         int found = hrt_loop_wait(loop, early.wake_ns);
-        HRT_PREFETCH_CODE(hrt_hot_precise);
         if (found == 0) hrt_woken_early(loop->clock, early, window);
         if (found != 0 || !early.is_first) return found;
     }
 }
 
-HRT_HOT_PRECISE
 int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window, int64_t *out_now_ns,
                   int64_t *out_spun_ns) {
     *out_spun_ns = 0;

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "../hrt_status.h"
-#include "../include/hrt_hot.h"
 #include "hrt_poller.h"
 
 // As in libevent (INITIAL_NEVENT and MAX_NEVENT in epoll.c).
@@ -137,7 +136,6 @@ void hrt_poller_remove(hrt_poller *poller, hrt_interest *interest) {
 }
 
 // Reports a hang-up or an error to all interests: the read or write that follows shows it.
-HRT_HOT_LOOP
 static void call_back(hrt_poller *poller, struct epoll_event event) {
     uint32_t found = 0;
     if ((event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) found |= HRT_READABLE;
@@ -161,7 +159,6 @@ static void grow(hrt_poller *poller) {
     poller->found_capacity = capacity;
 }
 
-HRT_HOT_LOOP
 void hrt_poller_run(hrt_poller *poller, bool waits) {
     long count = hrt_must(
         "epoll_wait", HRT_CALL(epoll_wait(poller->epoll_fd, poller->found,

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../include/hrt_hot.h"
 #include "hrt_event.h"
 #include "hrt_poller.h"
 
@@ -139,7 +138,6 @@ void hrt_poller_remove(hrt_poller *poller, hrt_interest *interest) {
 }
 
 // EVLOOP_NONBLOCK alone would repeat while it finds anything, so it is combined with EVLOOP_ONCE.
-HRT_HOT_LOOP
 void hrt_poller_run(hrt_poller *poller, bool waits) {
     int flags = waits ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK;
     // libevent itself continues after a signal.

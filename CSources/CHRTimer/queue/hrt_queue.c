@@ -4,7 +4,6 @@
 
 #include "hrt_queue_pages.h"
 #include "hrt_queue_rare.h"
-#include "../include/hrt_hot.h"
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -56,7 +55,6 @@ int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_
     return HRT_UNLIKELY(is_list_full) ? hrt_rare_file_listed_for_new(queue) : 0;
 }
 
-HRT_HOT
 bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
     return hrt_slab_node(queue, token) != NULL;
 }
@@ -79,7 +77,6 @@ bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING
     return node != NULL && hrt_node_is_armed(node);
 }
 
-HRT_HOT
 void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_of(queue, slot);
     uint64_t key = hrt_key(deadline_ns);
@@ -106,7 +103,6 @@ bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
     return hrt_node_disarm(queue, slot + 1, hrt_node_at(queue, slot + 1));
 }
 
-HRT_HOT
 bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
     return hrt_node_is_armed(hrt_node_at(queue, slot + 1));
 }
@@ -119,7 +115,6 @@ int64_t hrt_queue_slot_wake_ns(const hrt_queue *queue, uint32_t slot) HRT_NONBLO
     return hrt_key_ns(windows != NULL ? windows->end_of.keys[slot + 1] : node->key);
 }
 
-HRT_HOT
 int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING {
     if (queue->armed_count == 0) return INT64_MAX;
     uint64_t bound = queue->class.certainty == HRT_STALE ? hrt_class_bound(queue, &queue->class)
@@ -131,7 +126,6 @@ int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING {
     return hrt_key_ns(bound);
 }
 
-HRT_HOT_PRECISE
 bool hrt_queue_has_before(hrt_queue *queue, int64_t instant_ns) HRT_NONBLOCKING {
     uint64_t key = hrt_key(instant_ns);
     uint64_t bound = queue->class.bound;
@@ -141,7 +135,6 @@ bool hrt_queue_has_before(hrt_queue *queue, int64_t instant_ns) HRT_NONBLOCKING 
     return bound < key && hrt_queue_next_ns(queue) < instant_ns;
 }
 
-HRT_HOT
 int64_t hrt_queue_next_precise_ns(hrt_queue *queue) HRT_NONBLOCKING {
     struct hrt_class *class = queue->classes[HRT_PRECISE];
     return class == NULL ? INT64_MAX : hrt_key_ns(hrt_class_bound(queue, class));
@@ -157,7 +150,6 @@ int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING {
     return hrt_key_ns(wake);
 }
 
-HRT_HOT
 bool hrt_queue_normalize(hrt_queue *queue) HRT_NONBLOCKING {
     int moves_left = HRT_MOVES_PER_CALL;
     bool is_normalized = true;
@@ -169,7 +161,6 @@ bool hrt_queue_normalize(hrt_queue *queue) HRT_NONBLOCKING {
     return !is_normalized;
 }
 
-HRT_HOT
 size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
                           size_t capacity) HRT_NONBLOCKING {
     uint64_t now_key = hrt_key(now_ns);
@@ -181,19 +172,6 @@ size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
     return passes ? 0 : hrt_rare_take_due(queue, now_key, out_due, capacity);
 }
 
-HRT_HOT
-void hrt_queue_note_touched(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
-    const struct hrt_class *class = &queue->class;
-    enum { FINE_LEVELS = 2 };
-    bool uses_wheel = class->look_tick != UINT64_MAX;
-    size_t levels = uses_wheel ? FINE_LEVELS * sizeof(struct hrt_level) : 0;
-    size_t code = uses_wheel ? (size_t)(__stop_hrt_hot_wheel - __start_hrt_hot_wheel) : 0;
-    hrt_note_touched(HRT_TOUCHED_QUEUE, queue, offsetof(struct hrt_queue, class));
-    hrt_note_touched(HRT_TOUCHED_WHEEL, class, offsetof(struct hrt_class, levels) + levels);
-    hrt_note_touched(HRT_TOUCHED_WHEEL_CODE, __start_hrt_hot_wheel, code);
-    hrt_note_touched(HRT_TOUCHED_NODE, hrt_node_of(queue, slot), sizeof(struct hrt_node));
-}
-
 void hrt_queue_fetch_next(hrt_queue *queue) HRT_NONBLOCKING {
     for (unsigned number = 0; number < HRT_CLASSES; number++) {
         struct hrt_class *class = queue->classes[number];
@@ -201,7 +179,6 @@ void hrt_queue_fetch_next(hrt_queue *queue) HRT_NONBLOCKING {
     }
 }
 
-HRT_HOT
 uint64_t hrt_queue_last_sequence(const hrt_queue *queue) HRT_NONBLOCKING {
     return queue->last_sequence & ~HRT_ARMED;
 }

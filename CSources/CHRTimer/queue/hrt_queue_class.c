@@ -5,7 +5,6 @@
 
 #include "hrt_queue_class.h"
 #include "hrt_queue_pages.h"
-#include "../include/hrt_hot.h"
 
 // How many nodes a query may look at for an exact result before it returns a lower bound.
 enum { MOVES_PER_QUERY = HRT_MOVES_PER_CALL < 64 ? HRT_MOVES_PER_CALL : 64 };
@@ -70,7 +69,6 @@ static inline void raise(uint64_t *bound, uint64_t key) {
 //
 // In the per-class wheel of timers with tolerance, every timer whose window begins before the
 // earliest end goes to the near tier: it fires at that wake-up at the latest.
-HRT_HOT_WHEEL
 bool hrt_class_normalize(struct hrt_queue *queue, struct hrt_class *class,
                      int *moves_left) HRT_NONBLOCKING {
     if (class->certainty == HRT_EXACT) return true;
@@ -99,7 +97,6 @@ bool hrt_class_normalize(struct hrt_queue *queue, struct hrt_class *class,
     return false;
 }
 
-HRT_HOT
 uint64_t hrt_class_bound(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
     if (class->certainty != HRT_STALE) return class->bound;
     if (class->to_queue_count != 0) hrt_wheel_enqueue_listed(queue, class);
@@ -141,7 +138,6 @@ uint64_t hrt_class_wake(struct hrt_queue *queue, struct hrt_class *class) HRT_NO
 
 // Updates the bound after timers were taken up to now_key. If all due timers were taken, no armed
 // timer is due before the next nanosecond.
-HRT_HOT
 void hrt_class_taken(struct hrt_class *class, uint64_t now_key, bool is_all_taken) HRT_NONBLOCKING {
     if (class->bound > now_key) return;
     class->certainty = HRT_STALE;
@@ -167,7 +163,6 @@ static bool advance(struct hrt_class *class, uint64_t now_tick) {
 
 // Sets *out_first to the first armed node with key <= now_key, or to 0 if there is none. The node
 // stays queued. Returns false if the moves were used up before that was known.
-HRT_HOT
 bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t now_key,
                    int *moves_left, uint32_t *out_first) HRT_NONBLOCKING {
     *out_first = 0;

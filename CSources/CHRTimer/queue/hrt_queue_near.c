@@ -4,7 +4,6 @@
 // find the next deadline. The run is a list in that order, linked through the nodes. The heap has
 // four children per node, so that a step down reads one cache line of indices.
 #include "hrt_queue_near.h"
-#include "../include/hrt_hot.h"
 
 // How many nodes from the end of the run a node may be inserted. A bucket holds few nodes, or many
 // that were armed in order of deadline; both arrive almost in order.
@@ -99,7 +98,6 @@ void hrt_near_enqueue_far(struct hrt_queue *queue, struct hrt_class *class,
     heap_rise(queue, class, class->heap_count++, index);
 }
 
-HRT_HOT
 void hrt_near_enqueue(struct hrt_queue *queue, struct hrt_class *class,
                    uint32_t index) HRT_NONBLOCKING {
     class->near_count++;
@@ -115,7 +113,6 @@ void hrt_near_enqueue(struct hrt_queue *queue, struct hrt_class *class,
     run_insert_after(queue, class, previous, index);
 }
 
-HRT_HOT
 void hrt_near_dequeue(struct hrt_queue *queue, struct hrt_class *class,
                      uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
@@ -132,12 +129,11 @@ void hrt_near_fetch(const struct hrt_queue *queue, struct hrt_class *class) HRT_
     if (class->fetched > queue->slots) class->fetched = 0;
     class->fetched =
         class->fetched == 0 ? class->run_first : hrt_node_at(queue, class->fetched)->next;
-    hrt_prefetch_line(hrt_node_at(queue, class->fetched));
+    __builtin_prefetch(hrt_node_at(queue, class->fetched), 1);
     // Arming it again writes the end of its window.
-    if (class->windows != NULL) hrt_prefetch_line(&class->windows->end_of.keys[class->fetched]);
+    if (class->windows != NULL) __builtin_prefetch(&class->windows->end_of.keys[class->fetched], 1);
 }
 
-HRT_HOT
 uint32_t hrt_near_first(const struct hrt_queue *queue,
                         const struct hrt_class *class) HRT_NONBLOCKING {
     if (class->heap_count == 0) return class->run_first;
@@ -146,7 +142,6 @@ uint32_t hrt_near_first(const struct hrt_queue *queue,
     return class->run_first;
 }
 
-HRT_HOT
 uint64_t hrt_near_key(const struct hrt_queue *queue,
                       const struct hrt_class *class) HRT_NONBLOCKING {
     uint32_t first = hrt_near_first(queue, class);

@@ -35,7 +35,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../include/hrt_prefetch.h"
 #include "../include/hrt_queue.h"
 
 #define HRT_UNLIKELY(condition) __builtin_expect((condition), 0)

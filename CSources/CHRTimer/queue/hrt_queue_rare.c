@@ -4,7 +4,6 @@
 // the compiler cannot inline them and a common path ends in a tail call: that path then needs no
 // stack frame and saves no registers.
 #include "hrt_queue_rare.h"
-#include "../include/hrt_hot.h"
 
 // Makes one node spare. Filing must never allocate, so every per-class wheel reserves room for all
 // nodes here.
@@ -164,7 +163,6 @@ static uint32_t first_due(struct hrt_queue *queue, uint64_t now_key, int *moves_
     return *out_known ? first : 0;
 }
 
-HRT_HOT
 size_t hrt_rare_take_due(struct hrt_queue *queue, uint64_t now_key, hrt_due *out_due,
                          size_t capacity) HRT_NONBLOCKING {
     int moves_left = HRT_MOVES_PER_CALL;

@@ -4,7 +4,6 @@
 // the nodes, and of the empty levels of the wheels, is given back.
 #include "hrt_queue_class.h"
 #include "hrt_queue_slab.h"
-#include "../include/hrt_hot.h"
 
 enum {
     NODES_PER_CALL = 1024,
@@ -12,7 +11,6 @@ enum {
     LEAST_CUT = 2048,   // nodes at the end of the first block: 64 KiB, the largest page size
 };
 
-HRT_HOT
 bool hrt_queue_wants_trim(const hrt_queue *queue) HRT_NONBLOCKING {
     return queue->peak >= LEAST_PEAK && queue->taken - queue->spare_count <= queue->peak / 4;
 }

@@ -2,7 +2,6 @@
 // The wheel: levels of buckets. Each bucket has a few chains of nodes, each level a bit per bucket.
 #include "hrt_queue_pages.h"
 #include "hrt_queue_wheel.h"
-#include "../include/hrt_hot.h"
 
 // A bucket with more nodes is a crowd: its nodes are spread over finer places, so that they are not
 // walked again for each search of the earliest node.
@@ -112,7 +111,6 @@ static inline bool is_near(const struct hrt_queue *queue, const struct hrt_class
 }
 
 // Enqueues the node by its key, in the wheel or the near tier. It must not be queued.
-HRT_HOT
 static void file_by_key(struct hrt_queue *queue, struct hrt_class *class, uint32_t index) {
     struct hrt_node *node = hrt_node_at(queue, index);
     assert(!hrt_node_is_queued(node));
@@ -138,7 +136,6 @@ void hrt_wheel_dequeue(struct hrt_queue *queue, struct hrt_class *class,
     }
 }
 
-HRT_HOT_WHEEL
 void hrt_wheel_requeue(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING {
     hrt_wheel_dequeue(queue, class, index);
@@ -156,7 +153,6 @@ static inline bool is_to_queue(const struct hrt_class *class, const struct hrt_n
 
 // Enqueues the listed nodes from the given one on, in the wheel or the near tier. The first pass
 // prefetches each line that the second pass writes.
-HRT_HOT_WHEEL
 __attribute__((noinline)) static void enqueue_listed_from(struct hrt_queue *queue,
                                                           struct hrt_class *class, uint32_t i) {
     uint32_t places[HRT_TO_QUEUE];
@@ -190,7 +186,6 @@ __attribute__((noinline)) static void enqueue_listed_from(struct hrt_queue *queu
 }
 
 // With few timers all listed nodes go to the near tier; the code for the wheel is not fetched then.
-HRT_HOT
 void hrt_wheel_enqueue_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
     for (uint32_t i = 0; i < class->to_queue_count; i++) {
         uint32_t index = class->to_queue[i] + 1;
@@ -222,7 +217,6 @@ static int distance_to_occupied(const struct hrt_level *level, uint32_t from) {
 
 // Returns the first bucket of the level after the present that holds a node, NULL if there is none,
 // and writes the level's tick at which it begins.
-HRT_HOT_WHEEL
 static struct hrt_bucket *first_bucket(struct hrt_class *class, unsigned number,
                                        uint64_t *out_level_tick) {
     struct hrt_level *level = &class->levels[number];
@@ -244,7 +238,6 @@ static struct hrt_bucket *first_bucket(struct hrt_class *class, unsigned number,
 // Finds the next tick at which a bucket that holds a node begins, and a bit for each level that has
 // such a bucket: buckets of several levels can begin together. No bucket of a level begins before
 // the level's present one ends, so mostly the finest level decides.
-HRT_HOT_WHEEL
 bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
                          uint8_t *out_levels) HRT_NONBLOCKING {
     *out_tick = UINT64_MAX;
@@ -264,7 +257,6 @@ bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
 // Returns, of the first buckets of all levels, the one with the least lower bound. If the first
 // bucket of a level cannot begin before the key found so far, that level and all coarser ones are
 // skipped.
-HRT_HOT_WHEEL
 struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue,
                                        struct hrt_class *class) HRT_NONBLOCKING {
     struct hrt_wheel_first first = {.place = HRT_NOWHERE, .key = HRT_KEY_NEVER};
@@ -305,7 +297,7 @@ static void file_seen(struct hrt_queue *queue, struct hrt_class *class, uint32_t
 static HRT_ON_PATH void prefetch_after(const struct hrt_queue *queue, struct hrt_class *class,
                                        uint64_t tick) {
     const struct hrt_bucket *bucket = bucket_at(class, 0, tick + BUCKETS_AHEAD);
-    hrt_prefetch_line(bucket_at(class, 0, tick + 2 * BUCKETS_AHEAD));
+    __builtin_prefetch(bucket_at(class, 0, tick + 2 * BUCKETS_AHEAD), 1);
     for (unsigned i = 0; i < HRT_CHAINS; i++) {
         uint32_t index = bucket->chains[i].first;
         __builtin_prefetch(hrt_node_at(queue, index), 1);
@@ -316,7 +308,6 @@ static HRT_ON_PATH void prefetch_after(const struct hrt_queue *queue, struct hrt
 // Makes the bucket's `earliest` exact: drops and moves the nodes that are not due in it. In the
 // per-class wheel of timers with tolerance, nodes with keys below the limit go to the near tier,
 // which compares the ends of windows. A crowd is only noted.
-HRT_HOT_WHEEL
 void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint32_t place,
                          uint64_t limit, int *moves_left) HRT_NONBLOCKING {
     unsigned shift = level_shift(place / HRT_BUCKETS);
@@ -424,7 +415,6 @@ void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_class *class,
     class->crowd = HRT_NOWHERE;
 }
 
-HRT_HOT_WHEEL
 void hrt_wheel_cascade(struct hrt_queue *queue, struct hrt_class *class,
                     int *moves_left) HRT_NONBLOCKING {
     while (class->cascading != 0) {

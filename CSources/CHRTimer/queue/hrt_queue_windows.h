@@ -27,8 +27,8 @@ static inline void hrt_windows_open(struct hrt_windows *windows, uint32_t index,
 // Prefetches what hrt_windows_put needs of the node: in a crowd each access is a miss, which then
 // overlaps with the miss of the node itself.
 static inline void hrt_windows_fetch(const struct hrt_windows *windows, uint32_t index) {
-    hrt_prefetch_line(&windows->end_of.keys[index]);
-    hrt_prefetch_line(&windows->entry_of.indices[index]);
+    __builtin_prefetch(&windows->end_of.keys[index], 1);
+    __builtin_prefetch(&windows->entry_of.indices[index], 1);
 }
 
 // Sets `wake`, which is exact now: the end at the top of the heap, or HRT_KEY_NEVER.

@@ -1,12 +1,11 @@
 #ifdef __linux__
 #include "../include/hrt_fork.h"
-#include "../include/hrt_hot.h"
 
 #include <pthread.h>
 
 #include "../hrt_status.h"
 
-HRT_HOT_DATA uint32_t hrt_fork_count;
+uint32_t hrt_fork_count;
 
 // Runs in the child, whose only thread is this one.
 static void count_child(void) { __atomic_fetch_add(&hrt_fork_count, 1, __ATOMIC_RELAXED); }

@@ -1,6 +1,5 @@
 #ifdef __linux__
 #include "../include/hrt_wait.h"
-#include "../include/hrt_hot.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +24,6 @@ int hrt_wait_create(hrt_wait_kind kind, hrt_clock clock, hrt_wait **out_wait) {
     wait->kind = kind;
     wait->clock = clock;
     wait->tick_ns = hrt_clock_tick_ns(clock);
-    hrt_find_vdso();
     int status = open_kind(wait);
     if (status != 0) {
         free(wait);
@@ -59,7 +57,6 @@ static int until(hrt_wait *wait, int64_t deadline_ns) {
     __builtin_unreachable();
 }
 
-HRT_HOT_ENGINE
 int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns) {
     for (;;) {
         int64_t reading_ns = hrt_tick_reading(wait->clock, wait->tick_ns, deadline_ns);

@@ -2,21 +2,17 @@
 // The two parts of a precise wait: a sleep until the spin window, and a spin on the clock.
 #include "../clock/hrt_precise.h"
 #include "hrt_wait_parts.h"
-#include "../include/hrt_hot.h"
 
-HRT_HOT_PRECISE
 int hrt_wait_until_spin_window(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *window) {
     for (;;) {
         hrt_early_wake early = hrt_wake_early(wait->clock, deadline_ns, window);
         if (early.has_begun) return hrt_wait_consume_wake(wait);
         int outcome = hrt_wait_until(wait, early.wake_ns);
-        HRT_PREFETCH_CODE(hrt_hot_precise);
         if (outcome == HRT_WAIT_TIMED_OUT) hrt_woken_early(wait->clock, early, window);
         if (outcome != HRT_WAIT_TIMED_OUT || !early.is_first) return outcome;
     }
 }
 
-HRT_HOT_PRECISE
 int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *window,
                         int64_t *out_now_ns, int64_t *out_spun_ns) {
     *out_spun_ns = 0;

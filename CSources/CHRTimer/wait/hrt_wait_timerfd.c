@@ -6,7 +6,6 @@
 
 #include "../clock/hrt_probe.h"
 #include "../clock/hrt_timerfd.h"
-#include "../include/hrt_hot.h"
 #include "hrt_wait_parts.h"
 
 // Adds a descriptor to the set, edge-triggered: each settime and each write is a new edge, so that
@@ -120,7 +119,6 @@ int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
         // fs/select.c).
         long count =
             hrt_must("epoll_wait", HRT_CALL(epoll_wait(wait->timerfd.epoll_fd, events, 4, -1)));
-        HRT_PREFETCH_FIRE(hrt_hot_engine, hrt_touched_here());
         bool is_later = false;
         for (long index = 0; index < count; index++) {
             is_armed &= events[index].data.fd != wait->timerfd.timer_fd &&

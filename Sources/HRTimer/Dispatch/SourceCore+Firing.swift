@@ -109,15 +109,9 @@ extension SourceCore: TimerOwner {
         return movable_ns == Self.closed ? armed_ns : max(armed_ns, movable_ns)
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_source")
-    #endif
     package func laterDeadline(_ engine: inout FiringCore, than armed_ns: Int64) -> Int64? { moved(&engine) }
 
     // Apart, since the compiler takes a function out of its section to remove a parameter.
-    #if compiler(>=6.3)
-    @section("hrt_hot_source")
-    #endif
     @inline(never)
     private func moved(_ engine: inout FiringCore) -> Int64? {
         guard let record = record(state, engine) else { return nil }
@@ -130,11 +124,7 @@ extension SourceCore: TimerOwner {
     }
 
     /// Prepares the call for a nominal deadline that has come, or is about to come. On the engine's thread.
-    #if compiler(>=6.3)
-    @section("hrt_hot_source")
-    #endif
     package func prepare(_ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) -> Bool {
-        hrt_note_source_code()
         // Closed once more: a thread may have moved the deadline after the engine looked.
         close(engine)
         let record = engine.record(of: fire.token)
@@ -189,9 +179,6 @@ extension SourceCore: TimerOwner {
     }
 
     /// Prepares the submission to a target queue, which makes the call.
-    #if compiler(>=6.3)
-    @section("hrt_hot_source")
-    #endif
     @inline(never)
     private func prepareSubmission(
         _ now_ns: Int64,
@@ -214,9 +201,6 @@ extension SourceCore: TimerOwner {
         return true
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_source")
-    #endif
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) {
         close(engine)
         if !state.engineSubmits {
@@ -232,9 +216,6 @@ extension SourceCore: TimerOwner {
     }
 
     /// Finishes a call that was made on the engine's thread, or withdrawn. On that thread, with the lock held.
-    #if compiler(>=6.3)
-    @section("hrt_hot_source")
-    #endif
     private func finishCall(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ block: inout Callback?) {
         let latch = endRunning(&state)
         if let record = record(state, engine) {
@@ -265,9 +246,6 @@ extension SourceCore: TimerOwner {
     }
 
     /// Ends a call whose handler has returned, or is not called after all. Returns the latch of the waiting threads.
-    #if compiler(>=6.3)
-    @section("hrt_hot_source")
-    #endif
     private func endRunning(_ state: inout State) -> Latch? {
         state.running = nil
         state.data = 0

@@ -318,9 +318,6 @@ import Synchronization
     package var data: UInt { readData() }
 
     // Called from inlined code in users' modules: their handlers read `data` at each fire.
-    #if compiler(>=6.3)
-    @section("hrt_hot_source")
-    #endif
     @usableFromInline
     func readData() -> UInt { withLock { $0.data } }
 

@@ -131,9 +131,6 @@ extension TimerLoop {
         observed.load(ordering: .relaxed) & activity.rawValue != 0
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     func tell(_ activity: LoopObserver.Activity) {
         // Most loops have no observer; their passes then take no lock here.
         if isObserved(activity) { tellObservers(activity) }

@@ -5,9 +5,6 @@ import HRTimerCore
 extension LoopState {
     /// Begins a pass of the innermost run. The pass fires the timers that are due now, if they are in the mode when the pass
     /// gets to them, and nothing that is armed during the pass.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     mutating func beginPass(now_ns: Int64) {
         setLimit(core.passLimit(now_ns: now_ns))
         core.account.beginPass()
@@ -22,9 +19,6 @@ extension LoopState {
 
     /// Dequeues the timers that expire by `deadline_ns`. Then prepares the pass and its first call, while there is time before
     /// the deadline. Returns false if `isWanted` is false, or if something else is to be called before.
-    #if compiler(>=6.3)
-    @section("hrt_hot_precise")
-    #endif
     mutating func prepareBefore(_ deadline_ns: Int64, isWanted: Bool, _ fire: inout Fire) -> Bool {
         core.expireAll(upTo: deadline_ns)
         guard isWanted else { return false }

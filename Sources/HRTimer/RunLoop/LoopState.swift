@@ -92,9 +92,6 @@ extension LoopState {
     func serves(_ set: ModeTable.SetID) -> Bool { modes.contains(set, served) }
 
     /// Whether there is anything that a run in the mode could ever have to do.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     func hasWork(in index: Int) -> Bool {
         isKeptAlive || modes.hasMembers(in: index) || performs.contains { modes.contains($0, index) }
     }
@@ -103,9 +100,6 @@ extension LoopState {
     var servesMainQueue: Bool { run?.servesMainQueue ?? hostServesMainQueue }
 
     /// Whether the innermost run has work or serves the main queue. There must be a run.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     func hasWorkInRun() -> Bool {
         run!.servesMainQueue || hasWork(in: run!.index)
     }

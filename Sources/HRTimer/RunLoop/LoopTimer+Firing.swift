@@ -31,14 +31,8 @@ extension LoopTimer {
 // The loop's core calls these with its lock held, which guards the state of a timer in the loop; `coreHasEnded` without it.
 extension LoopTimer: TimerOwner {
     // A loop's timer is moved in the core at once.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     package func laterDeadline(_ core: inout FiringCore, than armed_ns: Int64) -> Int64? { nil }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     package func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
         if fire.isBeforeDeadline { core.before = state.beforeCall }
         let unreported = state.ticks.unreported
@@ -52,9 +46,6 @@ extension LoopTimer: TimerOwner {
         return true
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {
         // A call that was withdrawn never has a reference of its own. Its timer may be in another loop by now, whose lock guards
         // the state.
@@ -82,9 +73,6 @@ extension LoopTimer: TimerOwner {
 // The calls of a pass.
 extension TimerLoop {
     /// Fires the timers of the pass. The first call is already prepared as of `now_ns`; nil if there is none.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     func fireDueTimers(_ first: inout Fire, _ second: inout Fire, at now_ns: Int64?) {
         guard var now_ns else { return }
         while true {
@@ -98,9 +86,6 @@ extension TimerLoop {
     ///
     /// A call's lateness is judged when the call before it has returned. One reading of the clock serves as the end of that
     /// call and as the begin of the next one.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     @inline(never)
     private func fire(_ fire: inout Fire, at now_ns: Int64, preparing next: inout Fire) -> Int64? {
         if core.isWatched.load(ordering: .relaxed) {
@@ -116,17 +101,7 @@ extension TimerLoop {
         let hasNext = loop.pointee.prepareNext(now_ns: after_ns, &next)
         core.state.unlock()
         if after != .armed { leave(after, &fire, after_ns) }
-        if hasNext { return after_ns }
-        noteTouched()
-        return nil
-    }
-
-    /// Notes what each pass touches, for the thread's next wake; see hrt_hot.h.
-    @inline(__always)
-    private func noteTouched() {
-        core.state.noteTouched()
-        hrt_note_touched(HRT_TOUCHED_LOOP, Unmanaged.passUnretained(self).toOpaque(), 192)
-        hrt_note_touched(HRT_TOUCHED_LOOP_CORE, Unmanaged.passUnretained(core).toOpaque(), 192)
+        return hasNext ? after_ns : nil
     }
 
     /// Does what remains to be done without the lock after a call.

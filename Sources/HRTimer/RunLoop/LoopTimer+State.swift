@@ -258,9 +258,6 @@ extension LoopTimer.State {
     }
 
     /// Ends the call and sets the next deadline. Returns false if there is none.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     mutating func endCall(now_ns: Int64) -> Bool {
         isFiring = false
         isHandlerKept = false

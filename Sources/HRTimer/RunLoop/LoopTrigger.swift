@@ -115,9 +115,6 @@ extension TimerLoop {
     }
 
     /// Calls the triggers that were signalled: all, or only the first. Returns true if there was any.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     func callTriggers(onlyFirst: Bool) -> Bool {
         core.hasPosted(.triggers) && callSignalled(onlyFirst: onlyFirst)
     }

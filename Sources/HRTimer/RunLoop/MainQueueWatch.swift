@@ -66,9 +66,6 @@ extension TimerLoop {
     }
 
     /// Returns whether the main queue has work, so that the loop need not notify its observers that it sleeps.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     func isMainQueueReady() -> Bool {
         isMain && (isObserved(.beforeWaiting) || isObserved(.afterWaiting)) && lookAtMainQueue()
     }

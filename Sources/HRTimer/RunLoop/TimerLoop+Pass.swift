@@ -6,9 +6,6 @@ import Synchronization
 // One pass of a run.
 extension TimerLoop {
     /// Makes passes until the run ends. A function of its own, since each pass returns to it.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     @inline(never)
     func makePasses(limit_ns: Int64, returnsAfterSource: Bool) -> RunResult {
         var first = Fire()
@@ -23,9 +20,6 @@ extension TimerLoop {
     /// Makes one pass: blocks and triggers, then a wait, then timers, the main queue and descriptors, then blocks again.
     /// Returns nil if the run goes on. The two fires and the descriptors belong to the run and are empty before and after: while
     /// one fire is finished, the other is prepared.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     private func pass(
         limit_ns: Int64,
         returnsAfterSource: Bool,
@@ -68,9 +62,6 @@ extension TimerLoop {
         return state.pointee.hasWorkInRun() ? nil : .finished
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     private func performBlocks() {
         freeReleased()
         if core.hasPosted(.blocks) { performPosted() }
@@ -89,9 +80,6 @@ extension TimerLoop {
 
     /// Decides what the pass fires, which is all that is due now, and prepares the first call. Returns the clock's reading,
     /// or nil if there is no call.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     private func beginPass(_ fire: inout Fire) -> Int64? {
         let now_ns = time.now_ns
         let hasCall = core.state.withLock { state in
@@ -103,9 +91,6 @@ extension TimerLoop {
 
     /// Sleeps until there is something to do. If that is a timer's first call, and no observer is to be notified before it,
     /// returns the clock's reading for the call; otherwise nil.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     private func sleep(limit_ns: Int64, _ fire: inout Fire) -> Int64? {
         let hasObserver = isObserved(.afterWaiting)
         while true {
@@ -171,9 +156,6 @@ extension TimerLoop {
         var spinBudget: Double?
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState) -> Plan {
         let now = Plan(park: Park(until_ns: .min))
         if state.mustUpdateWatches { return Plan(mustUpdateWatches: true) }
@@ -192,9 +174,6 @@ extension TimerLoop {
 
     /// Sleeps until the end of `park`, a wake or a ready descriptor. A precise sleep prepares the first call before its
     /// deadline, unless an observer is to be notified first.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     private func sleep(
         until park: Park,
         _ spinBudget: Double?,
@@ -251,9 +230,6 @@ extension TimerLoop {
         return found
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_precise")
-    #endif
     private func prepareBefore(
         _ until_ns: Int64,
         _ hasObserver: Bool,

@@ -139,9 +139,6 @@ extension TimerLoop {
 
     /// Calls the handlers of ready descriptors, and takes these out of `ready`: all of them, or only the first and the others
     /// in the next pass. Returns true if there was any.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     func serveDescriptors(_ ready: inout ReadyDescriptors, onlyFirst: Bool) -> Bool {
         let hasCalled = (waiter.mayHaveEdges || core.hasPosted(.signals)) && serveEdges(onlyFirst: onlyFirst)
         return ready.isAny ? serveFound(&ready, onlyFirst: onlyFirst, hasCalled) : hasCalled

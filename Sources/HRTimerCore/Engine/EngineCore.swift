@@ -294,9 +294,6 @@ extension EngineCore {
     }
 
     /// Runs the engine on its thread until the engine ends.
-    #if compiler(>=6.3)
-    @section("hrt_hot_engine")
-    #endif
     @inline(never)
     private func serve(_ wakeLatency: WakeLatency?) {
         var fire = Fire()
@@ -322,9 +319,6 @@ extension EngineCore {
         case prepared
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_engine")
-    #endif
     private func sleep(until park: Park, _ wakeLatency: WakeLatency?) -> Slept {
         hrt_probe_park(park.until_ns, park.isPrecise ? 1 : 0)
         if isWatched.load(ordering: .relaxed) { willPark(park) }
@@ -335,9 +329,6 @@ extension EngineCore {
         return slept
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_engine")
-    #endif
     @inline(__always)
     private func sleepUnwatched(until park: Park) -> Slept {
         guard park.isPrecise else {
@@ -360,14 +351,10 @@ extension EngineCore {
     ///
     /// A call takes the lock twice: to prepare it, and to finish it. If finishing leaves nothing to do without the lock,
     /// the next call is prepared in the same critical section.
-    #if compiler(>=6.3)
-    @section("hrt_hot_engine")
-    #endif
     func turn(_ slept: Slept, limit_ns: Int64 = .max, _ fire: inout Fire) -> TurnEnd {
         var now_ns = time.now_ns
         if let deadline_ns = slept.deadline_ns { wakeLatency.record(now_ns.subtractingSaturating(deadline_ns)) }
         var state = self.state.lock()
-        noteTouched()
         if !slept.isAwake { state.pointee.wakeUp() }
         while true {
             let poll = state.pointee.poll(now_ns, horizon_ns: slept.horizon_ns, limit_ns: limit_ns, &fire)
@@ -388,16 +375,6 @@ extension EngineCore {
             now_ns = time.now_ns
             state = self.state.lock()
         }
-    }
-
-    /// Notes what each turn touches, for the thread's next wake; see hrt_hot.h.
-    @inline(__always)
-    private func noteTouched() {
-        state.noteTouched()
-        // About the size of this object.
-        hrt_note_touched(HRT_TOUCHED_ENGINE, Unmanaged.passUnretained(self).toOpaque(), 448)
-        hrt_note_touched(HRT_TOUCHED_WAKE_LATENCY, Unmanaged.passUnretained(wakeLatency).toOpaque(), 64)
-        wakeLatency.noteTouched(HRT_TOUCHED_WAKE_COUNTS, HRT_TOUCHED_WAKE_SLOT)
     }
 
     /// Warns in debug builds of a slow handler: it makes everybody's timers late.
@@ -428,9 +405,6 @@ extension EngineCore {
 
     /// Spins up to the deadline, but for the last part, and commits the call. Returns false if the call is withdrawn; nil
     /// if the clock must be moved to the deadline first.
-    #if compiler(>=6.3)
-    @section("hrt_hot_precise")
-    #endif
     @inline(never)
     private func commitAtDeadline(_ fire: inout Fire, _ now_ns: inout Int64, _ spun_ns: inout Int64) -> Bool? {
         if !fire.isEarly {

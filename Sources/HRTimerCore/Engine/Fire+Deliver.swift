@@ -6,12 +6,7 @@ extension Fire {
     /// Calls the handler. First spins to the deadline if that is ahead of `now_ns`, the clock's last reading: by `lastSpin_ns`
     /// at most, or by more if the clock was set back since; `time` may be nil for a fire that is not before its deadline. Must
     /// be called without the lock held.
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     package mutating func deliver(_ now_ns: Int64, on time: TimeBase?) {
-        // A fire that was prepared ahead was fetched before the spin.
-        if !isBeforeDeadline, !hasNext { fetch() }
         // Moved out rather than copied, so that no reference count changes.
         let target = self.target.take()
         switch target {

@@ -35,12 +35,6 @@ public final class LatencyHistogram: @unchecked Sendable {
         hrt_histogram_destroy(handle)
     }
 
-    /// Notes this memory for the thread's next wake: see hrt_hot.h.
-    @inline(__always)
-    func noteTouched(_ head: hrt_touched_kind, _ slot: hrt_touched_kind) {
-        hrt_histogram_note_touched(handle, head, slot)
-    }
-
     @inline(__always)
     package func record(_ lateness_ns: Int64) {
         hrt_histogram_record(handle, lateness_ns)

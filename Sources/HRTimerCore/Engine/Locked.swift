@@ -66,10 +66,6 @@ public import CHRTimer
         hrt_lock_release(mutex)
     }
 
-    /// Notes this memory for the thread's next wake: see hrt_hot.h. Must be called with the lock held.
-    @inlinable @inline(__always)
-    package func noteTouched() { hrt_note_touched(HRT_TOUCHED_STATE, mutex, Self.offset + MemoryLayout<Value>.size) }
-
     /// Whether this is a child of `fork(2)` and a thread that does not exist in it held the lock at the fork: the value may
     /// be half changed. False once the lock was taken again. Any thread.
     package var isAbandoned: Bool { hrt_lock_is_abandoned(mutex) }

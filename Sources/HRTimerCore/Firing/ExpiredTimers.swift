@@ -24,14 +24,6 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
     private var lists: UnsafeMutableBufferPointer<List>
     private var listCount = 0
     private var count = 0
-    /// The slots of three expired timers, most likely those that follow the one that `pop` returned last; `noSlot` where none is
-    /// known.
-    private(set) var likelyNext = ExpiredTimers.noneNext
-    static var noSlot: UInt32 { .max }
-    private static var noneNext: (first: UInt32, second: UInt32, third: UInt32) { (noSlot, noSlot, noSlot) }
-
-    @inline(__always)
-    var hasLikelyNext: Bool { likelyNext.first != Self.noSlot }
 
     /// Makes the first list at once, whatever group will use it, so that no fire has to allocate it. A request of 1 KiB or more
     /// has glibc's malloc(3) merge all small blocks that were freed before (`malloc_consolidate`), however many there are.
@@ -96,7 +88,6 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
         assert(lists[place].entries[position].token.slot == entry.token.slot, "the timer is in another place")
         lists[place].remove(at: position)
         count -= 1
-        likelyNext = Self.noneNext
     }
 
     /// Returns the earliest entry of the groups that are served.
@@ -141,7 +132,6 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
         let entry = lists[list].entries[position.index]
         lists[list].remove(at: position.index)
         count -= 1
-        likelyNext = lists[list].firstThree
         return entry
     }
 
@@ -149,7 +139,6 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
         for place in 0..<listCount { lists[place].free() }
         listCount = 0
         count = 0
-        likelyNext = Self.noneNext
     }
 }
 
@@ -190,15 +179,6 @@ private struct List {
     func free() { entries.deallocate() }
 
     var isEmpty: Bool { first == end }
-
-    /// The slots of the first three entries; `noSlot` where there is none, or a stale one.
-    @inline(__always)
-    var firstThree: (UInt32, UInt32, UInt32) { (slot(at: first), slot(at: first + 1), slot(at: first + 2)) }
-
-    @inline(__always)
-    private func slot(at position: Int) -> UInt32 {
-        position < end && entries[position].token.generation != 0 ? entries[position].token.slot : ExpiredTimers.noSlot
-    }
 
     @inline(__always)
     mutating func insert(_ entry: Entry) {

@@ -72,9 +72,6 @@ package struct Fire: ~Copyable {
     /// Whether the timer is removed and fires no more. Set by the owner.
     package var removesTimer = false
     var hasCoreEnded = false
-    /// Whether another expired timer is known to follow. What most of such a crowd call is prefetched during the calls before; see
-    /// `FiringCore.fetchNext`.
-    var hasNext = false
     /// The deadline that it is called for.
     package internal(set) var deadline_ns = Int64.max
     /// The instant from which it counts as late: its deadline, unless the timer was armed later.
@@ -106,9 +103,6 @@ package struct Fire: ~Copyable {
     var waiters: Latch?
     private let byAddress = PassedByAddress()
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     package init() {}
 
     /// Returns how late it is if it is called at `called_ns`. A timer armed for the past is not late before it was armed, maybe

@@ -17,13 +17,7 @@ package struct FiringAccount: Sendable {
         beginPass()
     }
 
-    @inline(__always)
-    func noteTouched() { lateness.noteTouched(HRT_TOUCHED_LATENESS, HRT_TOUCHED_LATENESS_SLOT) }
-
     /// Begins to count the deadlines of another wake-up.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     package mutating func beginPass() {
         hasLooked = false
         lastDeadline_ns = nil
@@ -44,9 +38,6 @@ package struct FiringAccount: Sendable {
     }
 
     /// Counts a wake-up of a loop, which descriptors, blocks and other threads cause, too.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     package mutating func countWakeup(isSpurious: Bool) {
         statistics.wakeups += 1
         if isSpurious { statistics.spuriousWakeups += 1 }

@@ -19,9 +19,6 @@ extension FiringCore {
     }
 
     /// Returns the next timer within the limit of a pass, among the groups that are served.
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     mutating func next(within limit: PassLimit) -> Next {
         if hasExpired { return nextExpired(within: limit) }
         let count = takeDue(limit.now_ns)
@@ -36,9 +33,6 @@ extension FiringCore {
     }
 
     /// `next(within:)` if some timers have expired. A function apart: of few timers mostly one is due, and is taken at once.
-    #if compiler(>=6.3)
-    @section("hrt_hot_precise")
-    #endif
     @inline(never)
     private mutating func nextExpired(within limit: PassLimit) -> Next {
         let bound_ns = limit.now_ns
@@ -54,7 +48,7 @@ extension FiringCore {
             guard let found else { return .none }
             let entry = expired.pop(found)
             records[entry.token.slot].phase = .idle
-            fetchNext()
+            hrt_queue_fetch_next(queue)
             return .expired(entry)
         }
     }
@@ -67,25 +61,16 @@ extension FiringCore {
     }
 
     /// Takes all that is due by `bound_ns` out of the queue, to wait until its group is served.
-    #if compiler(>=6.3)
-    @section("hrt_hot_precise")
-    #endif
     package mutating func expireAll(upTo bound_ns: Int64) {
         if isDueInQueue(at: bound_ns) { expireRest(bound_ns) }
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_precise")
-    #endif
     @inline(never)
     private mutating func expireRest(_ bound_ns: Int64) {
         while isDueInQueue(at: bound_ns) { _ = expire(upTo: bound_ns) }
     }
 
     /// Takes some due timers out of the queue. Returns false if the queue has only moved timers internally, or nothing is due.
-    #if compiler(>=6.3)
-    @section("hrt_hot_precise")
-    #endif
     @inline(never)
     private mutating func expire(upTo bound_ns: Int64) -> Bool {
         let count = takeDue(bound_ns)
@@ -95,36 +80,12 @@ extension FiringCore {
     }
 
     /// Takes due timers out of the queue, into `batch`. Returns their number.
-    @inline(__always)
     private mutating func takeDue(_ bound_ns: Int64) -> Int {
-        let count = hrt_queue_take_due(queue, bound_ns, batch.baseAddress, Self.roundSize)
-        return count < Self.roundSize ? count : takeMore(bound_ns)
+        hrt_queue_take_due(queue, bound_ns, batch.baseAddress, Self.batchSize)
     }
 
-    /// Takes the rest of a batch in rounds, each of which prefetches its timers' records: so their cache misses overlap with
-    /// the work of the following rounds. All prefetches together would wait for one another (`bench crowd --phases random`).
-    #if compiler(>=6.3)
-    @section("hrt_hot_precise")
-    #endif
-    @inline(never)
-    private mutating func takeMore(_ bound_ns: Int64) -> Int {
-        var fetched = 0
-        var count = Self.roundSize
-        while true {
-            for index in fetched..<count { records.fetch(batch[index].token.slot) }
-            if count < fetched + Self.roundSize || count == Self.batchSize { return count }
-            fetched = count
-            count += hrt_queue_take_due(queue, bound_ns, batch.baseAddress! + count, Self.roundSize)
-        }
-    }
-
-    #if compiler(>=6.3)
-    @section("hrt_hot_precise")
-    #endif
     @inline(never)
     private mutating func insert(from begin: Int, to end: Int) {
-        // A smaller batch: the records of all are prefetched before the first is read, so that their cache misses overlap.
-        if end < Self.roundSize { for index in begin..<end { records.fetch(batch[index].token.slot) } }
         var list = expired.listPlace(of: records[batch[begin].token.slot].group)
         for index in begin..<end {
             let due = batch[index]
@@ -197,16 +158,10 @@ extension FiringCore {
     @inlinable @inline(__always)
     package var firstExpired_ns: Int64 { findFirstExpired() }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     @usableFromInline
     func findFirstExpired() -> Int64 { expired.first(served)?.place_ns ?? .max }
 
     /// Returns the limit of a pass that begins now.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     package func passLimit(now_ns: Int64) -> PassLimit {
         PassLimit(now_ns: now_ns, sequence: hrt_queue_last_sequence(queue))
     }

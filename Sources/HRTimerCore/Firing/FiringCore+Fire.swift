@@ -48,9 +48,6 @@ extension FiringCore {
     }
 
     /// Prepares the next call of a pass, among the groups that are served. Returns false if there is none.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     package mutating func prepareNext(
         _ now_ns: Int64,
         within limit: PassLimit,
@@ -68,9 +65,6 @@ extension FiringCore {
     }
 
     /// Prepares the call for `deadline_ns` before that comes, if nothing is to be called earlier. Returns false otherwise.
-    #if compiler(>=6.3)
-    @section("hrt_hot_precise")
-    #endif
     package mutating func prepareBefore(
         _ deadline_ns: Int64,
         within limit: PassLimit,
@@ -82,9 +76,6 @@ extension FiringCore {
     }
 
     /// Prepares an expired timer's call. Returns false if the policy leaves this tick out, or if there is nothing to call.
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     private mutating func prepare(_ entry: ExpiredTimers.Entry, _ now_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = entry.token.slot
         // Looked up once: the compiler would look it up again after each call and each write.
@@ -99,12 +90,6 @@ extension FiringCore {
         fire.isLent = false
         let call_ns = max(now_ns, entry.place_ns)
         record.pointee.phase = .firing
-        fire.hasNext = expired.hasLikelyNext
-        // Of a crowd only the last one's: it is the thread's latest fire.
-        if !fire.hasNext {
-            fetchTarget(of: slot)
-            noteTouched(slot, &fire)
-        }
         // Moved out rather than copied, so that no reference count changes.
         let target = record.pointee.target.take()
         let isToBeMade: Bool
@@ -127,10 +112,7 @@ extension FiringCore {
         running = (fire.token, hrt_thread_pointer())
         account.statistics.fires += 1
         hrt_probe_expire(slot, fire.deadline_ns, now_ns)
-        if fire.isBeforeDeadline {
-            if !fire.isEarly { fire.fetch() }
-            waitForCommit(fire.token, fire.place_ns)
-        }
+        if fire.isBeforeDeadline { waitForCommit(fire.token, fire.place_ns) }
         return true
     }
 
@@ -164,9 +146,6 @@ extension FiringCore {
         return ticks
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_precise")
-    #endif
     private mutating func waitForCommit(_ token: TimerToken, _ deadline_ns: Int64) {
         takeCommitted()
         records[token.slot].phase = .prepared
@@ -178,9 +157,6 @@ extension FiringCore {
     }
 
     /// Forgets a prepared call that was committed, if its handler is now running a nested run on this thread.
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     mutating func takeCommitted() {
         if prepared == .stale { return }
         if isLive(prepared), records[prepared.slot].phase == .prepared { records[prepared.slot].phase = .firing }
@@ -188,9 +164,6 @@ extension FiringCore {
         commit.reset()
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_engine")
-    #endif
     private mutating func prepareHandler(_ call_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = fire.token.slot
         let record = records.place(slot)
@@ -217,9 +190,6 @@ extension FiringCore {
         return false
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     private mutating func prepare(_ owner: any TimerOwner, _ call_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = fire.token.slot
         if let later_ns = owner.laterDeadline(&self, than: fire.place_ns) {
@@ -241,9 +211,6 @@ extension FiringCore {
 extension FiringCore {
     /// Ends a call whose handler has returned at `now_ns`, or that was withdrawn. Returns true if the fire's `letGo()` has
     /// something to do, after unlocking.
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     package mutating func finish(_ fire: inout Fire, _ now_ns: Int64, wasCalled: Bool, spun_ns: Int64 = 0) -> Bool {
         if let latch = waiters.release() { fire.waiters = latch }
         running = fire.outer
@@ -291,9 +258,6 @@ extension FiringCore {
 
     /// Sets the next deadline of a timer that was called, unless its handler or somebody else has set one. Returns false if
     /// this was the timer's last call.
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     @inline(__always)
     private mutating func finishCall(_ fire: inout Fire, _ now_ns: Int64) -> Bool {
         let slot = fire.token.slot

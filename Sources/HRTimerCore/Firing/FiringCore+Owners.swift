@@ -3,16 +3,13 @@ import CHRTimer
 
 // What the owners of timers call. They keep their state under the core's lock.
 extension FiringCore {
-    /// Adds a timer for an owner, not armed yet. Returns a stale token if the core has ended. The owner's first stored property
-    /// must be, or begin with, the optional function that it calls, guarded by the core's lock: then what the function captured
-    /// can be fetched ahead.
+    /// Adds a timer for an owner, not armed yet. Returns a stale token if the core has ended.
     package mutating func addOwned(_ owner: any TimerOwner, group: FiringGroup = 0) -> TimerToken {
         if isShutDown { return .stale }
         let token = addRecord(armedFor_ns: .max, TimerOptions())
         let record = records.place(token.slot)
         fill(&record.pointee.target, .owner(owner))
         record.pointee.isOwned = true
-        record.pointee.hasFunctionFirst = true
         hasOwners = true
         record.pointee.group = group
         record.pointee.recurrence = .once
@@ -24,9 +21,6 @@ extension FiringCore {
     ///
     /// Does not check that the slot is live, since the owner adds the timer and is the only one that removes it. Does nothing
     /// after the core has ended.
-    #if compiler(>=6.3)
-    @section("hrt_hot_engine")
-    #endif
     @inline(__always)
     package mutating func armOwned(
         _ token: TimerToken,
@@ -66,9 +60,6 @@ extension FiringCore {
 
     /// Arms an owner's timer that wants a precision too; otherwise as `armOwned(_:deadline_ns:tolerance_ns:_:)`. An owner that
     /// no longer wants one calls `clearOptions(for:)`.
-    #if compiler(>=6.3)
-    @section("hrt_hot_precise")
-    #endif
     @inline(never)
     package mutating func armOwned(
         _ token: TimerToken,

@@ -22,9 +22,6 @@ extension FiringCore {
     @inlinable @inline(__always)
     package var nextPark: Park { parkNext() }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     @usableFromInline
     func parkNext() -> Park {
         let park = nextParkOfQueue
@@ -82,9 +79,6 @@ extension FiringCore {
     }
 
     /// Notes that the thread is about to park. From now on `mustWake` says who has to wake it.
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     package mutating func park(until park: Park) {
         takeCommitted()
         parkUncommitted(until: park)
@@ -96,9 +90,6 @@ extension FiringCore {
     }
 
     /// Notes that the thread is awake, or about to be.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     @inline(__always)
     package mutating func stayAwake() { parkedUntil_ns = .min }
 
@@ -170,15 +161,9 @@ extension FiringCore {
 // Memory.
 extension FiringCore {
     /// Does a bounded part of the work that is better done before the thread parks. Returns true if there is more to do.
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     package mutating func tidy() -> Bool { normalize() || trim() }
 
     /// Gives back a bounded part of the memory that no timer needs any more. Returns true if there is more to do.
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     package mutating func trim() -> Bool {
         if isTrimmingRecords {
             isTrimmingRecords = records.trim { $0.phase == .vacant }

@@ -44,8 +44,6 @@ import Synchronization
     /// The buffer that the queue fills with due timers. Sendable and unsafe: this value alone owns the memory.
     nonisolated(unsafe) let batch = UnsafeMutableBufferPointer<hrt_due>.allocate(capacity: FiringCore.batchSize)
     static var batchSize: Int { 64 }
-    /// How many timers are taken into the batch at a time; `batchSize` is a multiple of it.
-    static var roundSize: Int { 8 }
 
     /// The clock's reading at the thread's latest poll, or at what counts as one: see `look(at:)`.
     package internal(set) var looked_ns = Int64.min
@@ -194,7 +192,6 @@ extension FiringCore {
         record.pointee.phase = .idle
         record.pointee.isPrecise = options.isPrecise
         record.pointee.isEarly = false
-        record.pointee.hasFunctionFirst = false
         record.pointee.tolerance_ns = options.tolerance_ns
         return TimerToken(token, owner: id)
     }
@@ -288,9 +285,6 @@ extension FiringCore {
     }
 
     /// Arms the timer, or moves it. Among equal deadlines it then comes last.
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     package mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {
         hrt_probe_arm(token.slot, deadline_ns)
         leaveExpired(token.slot)
@@ -302,9 +296,6 @@ extension FiringCore {
     }
 
     /// Arms an owner's timer, and also writes the deadline to its record, for owners that show their timers by the records.
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
     package mutating func arm(_ token: TimerToken, deadlineOfOwner_ns deadline_ns: Int64) {
         records[token.slot].position.deadline_ns = deadline_ns
         arm(token, deadline_ns)
@@ -324,9 +315,6 @@ extension FiringCore {
         hrt_queue_arm_slot_tolerant(queue, slot, place_ns, rest_ns)
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     @inline(never)
     mutating func armWithOptions(_ slot: UInt32, _ deadline_ns: Int64) {
         if records[slot].isPrecise {

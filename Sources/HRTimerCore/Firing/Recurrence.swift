@@ -90,9 +90,6 @@
     }
 
     /// Moves to the first nominal deadline after `now_ns`. Returns how many lie between that and the former one.
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     fileprivate mutating func pass(_ now_ns: Int64, by interval: ExactInterval) -> Int {
         let (late_ns, overflow) = now_ns.subtractingReportingOverflow(deadline.rounded_ns)
         // A division takes as long as the rest of a call, and mostly there is nothing to divide.
@@ -111,9 +108,6 @@ extension Recurrence {
     ///
     /// Returns how many ticks the call is to report beside its own, or nil if the policy leaves this tick out. Afterwards
     /// `position` has the next deadline, which holds unless `end` changes it.
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     package func begin(_ position: inout GridPosition, now_ns: Int64) -> Int? {
         let reported = position.unreported
         position.unreported = 0
@@ -138,9 +132,6 @@ extension Recurrence {
     }
 
     /// Decides about the next deadline when the handler has returned at `now_ns`.
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
     package func end(_ position: inout GridPosition, now_ns: Int64) {
         guard repeats, policy.decidesAtReturn else { return }
         if policy.countsFromReturn {

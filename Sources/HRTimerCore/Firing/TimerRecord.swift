@@ -23,8 +23,6 @@ import CHRTimer
     @usableFromInline var isPrecise = false
     /// See `TimerRequest.isEarly`.
     var isEarly = false
-    /// Whether the owner's first stored property is, or begins with, the function that it calls: see `FiringCore.addOwned`.
-    var hasFunctionFirst = false
     /// Whether the timer has a `TickJitter`, among the core's `jitters`.
     var isJittered = false
     /// The instant before which a timer that was armed for the past is not late: its arming.

@@ -103,10 +103,6 @@ import HRTimerLibc
         @inline(__always) unsafeMutableAddress { place(slot) }
     }
 
-    /// Has the processor fetch the element into its caches, because it will be read soon.
-    @inlinable
-    package func fetch(_ slot: UInt32) { hrt_prefetch(place(slot), MemoryLayout<Element>.stride) }
-
     @inlinable @inline(__always)
     func place(_ slot: UInt32) -> UnsafeMutablePointer<Element> {
         // `makeRoom(for:)` was called for every slot that is in use.
