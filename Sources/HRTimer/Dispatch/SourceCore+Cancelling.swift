@@ -27,7 +27,6 @@ extension SourceCore {
     }
 
     /// Does the part of ending that must be done without the lock.
-    @inline(__always)
     func finish(_ left: borrowing Left) {
         if left.mustWake { core.wake() }
         guard let rest = left.rest else { return }
@@ -36,11 +35,9 @@ extension SourceCore {
     }
 
     /// Moves what is to be freed into `left`, the first time, and removes the engine's timer. With the lock held.
-    @inline(__always)
     func letGo(_ state: inout State, _ engine: inout FiringCore, _ left: inout Left) {
         if let timer = state.timer.take() { left.mustWake = engine.removeOwned(timer, &left.target) }
         left.event = state.event.take()
-        state.isEventLent = false
         if let extras = state.extras { left.rest = Rest(extras) }
     }
 

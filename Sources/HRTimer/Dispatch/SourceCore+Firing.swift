@@ -7,7 +7,6 @@ extension SourceCore: TimerOwner {
     /// Arms the engine's timer if a call may come, and disarms it otherwise. Returns true if the caller must wake the engine.
     ///
     /// After a call the timer is armed only for an expected deadline: while the call was in flight, nothing else armed it.
-    @inline(__always)
     func rearm(_ state: inout State, _ engine: inout FiringCore, isAfterCall: Bool = false) -> Bool {
         // A source that was never active is not armed.
         guard let timer = state.timer, state.isActive, !engine.isShutDown else { return false }
@@ -16,7 +15,7 @@ extension SourceCore: TimerOwner {
             let record = engine.record(of: timer)
             deadline_ns = record.pointee.position.deadline_ns
             let isOpen =
-                defersMoves && state.leeway_ns == 0 && !record.pointee.recurrence.repeats && state.alarm == nil
+                core.defersMoves && state.leeway_ns == 0 && !record.pointee.recurrence.repeats && state.alarm == nil
                 && state.precision == nil
             movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
         }
@@ -39,25 +38,19 @@ extension SourceCore: TimerOwner {
         return arm(timer, deadline_ns, &state, &engine)
     }
 
-    @inline(__always)
     func arm(_ timer: TimerToken, _ deadline_ns: Int64, _ state: inout State, _ engine: inout FiringCore) -> Bool {
-        if let precision = state.precision {
-            let options = self.options(precision, leeway_ns: state.leeway_ns)
-            return engine.armOwned(timer, deadline_ns: deadline_ns, options, core.time.now_ns)
-        }
-        return engine.armOwned(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns, core.time.now_ns)
+        engine.armOwned(timer, deadline_ns: deadline_ns, options(state), core.time.now_ns)
     }
 
-    private func options(_ precision: TimerPrecision, leeway_ns: Int64) -> TimerOptions {
-        let mayShare = max(precision, core.precision) == .coalesced
+    private func options(_ state: borrowing State) -> TimerOptions {
+        let precision = max(state.precision ?? .coalesced, core.precision)
         return TimerOptions(
-            tolerance_ns: mayShare ? leeway_ns : 0,
+            tolerance_ns: precision == .coalesced ? state.leeway_ns : 0,
             isPrecise: precision == .precise && core.precision != .precise
         )
     }
 
     /// Returns the instant at which a call with a lead is to be submitted. Not inlined, since it is rare.
-    @inline(never)
     private func beforeDeadline(_ deadline_ns: Int64, _ state: inout State) -> Int64 {
         // Without a handler nothing is submitted, and ticks are counted when they have come.
         if state.event == nil { return deadline_ns }
@@ -65,12 +58,10 @@ extension SourceCore: TimerOwner {
     }
 
     /// Rearms a source whose call is not made after all. Not inlined, to keep it out of a fire's code.
-    @inline(never)
     private func rearmForLater(_ engine: inout FiringCore) { _ = rearm(&state, &engine) }
 
     /// Rearms the source as `rearm` does, but has the caller submit a call that is already due to its queue: the engine's
     /// thread would have to be woken for that alone.
-    @inline(__always)
     func rearmOrSubmit(
         _ state: inout State,
         _ engine: inout FiringCore,
@@ -86,7 +77,6 @@ extension SourceCore: TimerOwner {
     }
 
     /// Returns the reading of the clock that the deadlines are on.
-    @inline(__always)
     func now_ns(_ state: borrowing State) -> Int64 {
         // Not a choice between two `TimeBase` values, which would copy one and count its reference.
         if let alarm = state.alarm { return alarm.time.now_ns }
@@ -109,11 +99,7 @@ extension SourceCore: TimerOwner {
         return movable_ns == Self.closed ? armed_ns : max(armed_ns, movable_ns)
     }
 
-    package func laterDeadline(_ engine: inout FiringCore, than armed_ns: Int64) -> Int64? { moved(&engine) }
-
-    // Apart, since the compiler takes a function out of its section to remove a parameter.
-    @inline(never)
-    private func moved(_ engine: inout FiringCore) -> Int64? {
+    package func laterDeadline(_ engine: inout FiringCore, than armed_ns: Int64) -> Int64? {
         guard let record = record(state, engine) else { return nil }
         let before_ns = record.pointee.position.deadline_ns
         close(engine)
@@ -151,35 +137,18 @@ extension SourceCore: TimerOwner {
             return false
         }
         state.engineSubmits = false
-        if state.extras == nil {
-            // Lent rather than copied: counting a reference would be four pages of code and tables.
-            fill(&fire.callback, moveOut(&state.event))
-            fire.isLent = true
-            state.isEventLent = true
-        } else {
-            fill(&fire.callback, prepareWatched(deadline_ns: deadline_ns))
-        }
+        fire.callback = prepareWatched(deadline_ns: deadline_ns)
         fire.missedTicks = Int(clamping: state.data - 1)
         return true
     }
 
-    /// Returns the call of a source that may count its calls, or look at their lateness. Apart, since it is rare.
-    @inline(never)
+    /// Returns the event handler, with what counts its calls and looks at their lateness around it.
     private func prepareWatched(deadline_ns: Int64) -> Callback? {
         guard let event = Self.counted(state, deadline_ns: deadline_ns) else { return nil }
         return state.lateHandlers == nil ? event : watchedInline(event, deadline_ns: deadline_ns, state)
     }
 
-    /// Takes back the handler that was lent to a call, unless another one was set meanwhile.
-    @inline(__always)
-    private func takeBackEvent(_ fire: inout Fire) {
-        guard state.isEventLent else { return }
-        state.isEventLent = false
-        fill(&state.event, moveOut(&fire.callback))
-    }
-
     /// Prepares the submission to a target queue, which makes the call.
-    @inline(never)
     private func prepareSubmission(
         _ now_ns: Int64,
         _ record: UnsafeMutablePointer<TimerRecord>,
@@ -196,7 +165,7 @@ extension SourceCore: TimerOwner {
         state.isInFlight = true
         state.engineSubmits = true
         state.extras?.pointee.lead?.submit(for: deadline_ns)
-        fill(&fire.callback, state.submit)
+        fire.callback = state.submit
         fire.isEarly = state.hasLead
         return true
     }
@@ -204,7 +173,6 @@ extension SourceCore: TimerOwner {
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) {
         close(engine)
         if !state.engineSubmits {
-            takeBackEvent(&fire)
             finishCall(wasCalled: wasCalled, now_ns, &engine, &fire.block)
             return
         }
@@ -327,7 +295,6 @@ extension SourceCore: TimerOwner {
     }
 
     /// Begins a call. Returns false if the source was rescheduled since the submission, or if its policy skips the tick.
-    @inline(__always)
     private static func beginCall(
         _ now_ns: Int64,
         _ state: inout State,
@@ -342,14 +309,12 @@ extension SourceCore: TimerOwner {
     }
 
     /// Returns the handler of a call that has begun, with what counts its calls around it.
-    @inline(__always)
     private static func counted(_ state: borrowing State, deadline_ns: Int64) -> Callback? {
         guard let account = state.account, let event = state.event else { return state.event }
         return account.counting(event, deadline_ns: deadline_ns, ticks: state.data, state.alarm?.time)
     }
 
     /// Counts the nominal deadlines up to now and leaves the next one in the record. Returns nil if there is no tick to report.
-    @inline(__always)
     private static func takeTicks(
         _ now_ns: Int64,
         _ state: borrowing State,
@@ -403,7 +368,7 @@ extension SourceCore: TimerOwner {
             if state.submit != nil || !isDue(state, engine) { return rearmOrSubmit(&state, &engine) }
             // The end of the call sets the alarm again.
             let now_ns = core.time.now_ns
-            return (engine.armOwned(timer, deadline_ns: now_ns, tolerance_ns: 0, now_ns), nil)
+            return (engine.armOwned(timer, deadline_ns: now_ns, TimerOptions(), now_ns), nil)
         }
         if mustWake { core.wake() }
         submit?.run()

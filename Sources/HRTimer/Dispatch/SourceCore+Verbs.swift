@@ -5,24 +5,7 @@ import Synchronization
 
 // The verbs that users call. Any thread.
 extension SourceCore {
-    /// Schedules the source on the engine's clock. Not inlined: a caller that only needs `moveLater` then saves none of the
-    /// registers that this uses.
-    @inline(never)
-    func schedulePlain(_ deadline: MonotonicInstant, _ repetition: Recurrence, _ leeway: Duration) {
-        let leeway_ns = leeway.attoseconds == 0 ? 0 : leeway.nanosecondsRoundedUp
-        let isDone =
-            core.time.clock == .monotonic && deadline != .distantPast
-            && updatePlain { state, record in
-                // A store, not an exchange: nobody needs to know where the deadline was moved to.
-                movable_ns.store(Self.closed, ordering: .relaxed)
-                set(deadline.nanoseconds, repetition, leeway_ns, &state, record)
-                return true
-            }
-        if !isDone { schedule(deadline, repetition, leeway) }
-    }
-
-    /// Schedules any source: also for now, in a random phase, on another clock than the engine's, and one that has extras.
-    @inline(never)
+    /// Schedules the source: for a deadline or for now, in a given or a random phase, on the engine's clock or another.
     package func schedule<Instant: TimerInstant>(
         _ deadline: Instant,
         _ repetition: Recurrence,
@@ -44,7 +27,6 @@ extension SourceCore {
     }
 
     /// Sets the ticks of a source that is not cancelled.
-    @inline(__always)
     private func set(
         _ deadline_ns: Int64,
         _ repetition: Recurrence,
@@ -81,7 +63,6 @@ extension SourceCore {
 
     /// Moves the deadline later without a lock, if the source waits to fire once, without an interval and without leeway.
     /// Returns false otherwise.
-    @inline(__always)
     package func moveLater(to deadline_ns: Int64) -> Bool {
         let before_ns = movable_ns.load(ordering: .relaxed)
         // Also false if the deadline is closed: no deadline is as late as `closed`.
@@ -91,7 +72,6 @@ extension SourceCore {
     }
 
     /// Closes the movable deadline: from now on the record has the valid one. Must be called with the lock held.
-    @inline(__always)
     func close(_ engine: borrowing FiringCore) {
         if movable_ns.load(ordering: .relaxed) == Self.closed { return }
         let deadline_ns = movable_ns.exchange(Self.closed, ordering: .relaxed)
@@ -100,8 +80,7 @@ extension SourceCore {
 
     package func activate() {
         var isToRegister = false
-        let isDone = updatePlain { state, _ in begin(&state, &isToRegister) }
-        if !isDone { updateFlags { state, _ in begin(&state, &isToRegister) } }
+        updateFlags { state, _ in begin(&state, &isToRegister) }
         if isToRegister { onTarget { [self] in callRegistration() } }
     }
 
@@ -117,7 +96,6 @@ extension SourceCore {
 
     /// Makes the source active. Returns false if it is already. `isToRegister` becomes true if the registration handler must be
     /// called first of all.
-    @inline(__always)
     private func begin(_ state: inout State, _ isToRegister: inout Bool) -> Bool {
         if state.isActive { return false }
         state.isActive = true
@@ -136,8 +114,8 @@ extension SourceCore {
     package func cancel() {
         var left = Left()
         var mustFinish = false
-        let engine = engineState.lock()
-        if state.isCancelled { return engineState.unlock() }
+        let engine = core.state.lock()
+        if state.isCancelled { return core.state.unlock() }
         // A store, not an exchange: nobody needs to know where the deadline was moved to.
         movable_ns.store(Self.closed, ordering: .relaxed)
         setCancelled(&state)
@@ -150,7 +128,7 @@ extension SourceCore {
             mustFinish = !state.isInFlight || state.running == nil && state.isCalledByLoop
         }
         state.isInFlight = true
-        engineState.unlock()
+        core.state.unlock()
         finish(left)
         if mustFinish { finishCancellingOnTarget() }
     }

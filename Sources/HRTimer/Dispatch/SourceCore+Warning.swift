@@ -3,7 +3,6 @@ import HRTimerCore
 
 extension SourceCore {
     /// Warns that the handle is gone while the source is active. Called in debug builds alone.
-    @inline(never)
     func reportIfActive() {
         let wouldFire = withLock { state, engine in
             state.isActive && !state.isCancelled && !state.hasEnded && state.suspensions == 0 && !state.isInFlight

@@ -30,10 +30,6 @@ import Synchronization
     /// Keeps the engine running, and its core alive.
     private let engine: TimerEngine
     var core: EngineCore { engine.core }
-    /// The place of the core's lock and state, for the verbs: a source that is made and dropped counts one reference fewer.
-    let engineState: LockedPlace<FiringCore>
-    /// The engine's own `defersMoves`.
-    let defersMoves: Bool
     /// Whether leeway counts as zero.
     package let isStrict: Bool
     /// A copy of `state.isCancelled` that is read without the lock. Set with the lock held.
@@ -62,8 +58,6 @@ import Synchronization
         /// Whether the engine's own call only submits a call to the target. Valid from `prepare` to `finish` on the engine's
         /// thread, even if the submitted call has ended by then.
         var engineSubmits = false
-        /// Whether the engine's call has the event handler, and `event` is nil, until `finish` or until another handler is set.
-        var isEventLent = false
         /// The engine's timer: nil before `register` and once the source has ended, stale once the engine has ended.
         var timer: TimerToken?
         /// Nil for the engine's own precision.
@@ -75,18 +69,13 @@ import Synchronization
         var policyOfCall: MissedTickPolicy?
         /// The policy of the present call, if under it the return of the handler decides the next deadline. Nil under every other
         /// policy, and if the source was scheduled since.
-        @inline(__always)
         var policyAtReturn: MissedTickPolicy? { policyOfCall.flatMap { $0.decidesAtReturn ? $0 : nil } }
 
         // Inlined, so that a new source is written once: made elsewhere, the state is written twice.
-        @inline(__always)
         init() {}
     }
 
-    @inline(__always)
     package init(engine: __owned TimerEngine, target: Target?, isStrict: Bool) {
-        engineState = engine.statePlace
-        defersMoves = engine.defersMoves
         self.engine = engine
         self.isStrict = isStrict
         // No lock: no other thread has the object yet.
@@ -96,28 +85,24 @@ import Synchronization
     deinit { state.freeExtras() }
 
     /// Calls `body` with the lock held and the movable deadline closed, for callers that rearm and need the valid deadline.
-    @inline(__always)
     func withLock<Result>(_ body: (inout State, inout FiringCore) -> Result) -> Result {
-        engineState.withLock { engine in
+        core.state.withLock { engine in
             close(engine)
             return body(&state, &engine)
         }
     }
 
     /// Returns the engine's record of the timer, or nil before the first verb and once the source or its engine has ended.
-    @inline(__always)
     func record(_ state: borrowing State, _ engine: borrowing FiringCore) -> UnsafeMutablePointer<TimerRecord>? {
         guard let timer = state.timer, !engine.isShutDown else { return nil }
         return engine.record(of: timer)
     }
 
-    @inline(__always)
     func withLock<Result>(_ body: (inout State) -> Result) -> Result {
-        engineState.withLock { _ in body(&state) }
+        core.state.withLock { _ in body(&state) }
     }
 
     /// Changes the state, arms the engine's timer accordingly, and wakes the engine if necessary.
-    @inline(__always)
     func update(_ change: (inout State, UnsafeMutablePointer<TimerRecord>) -> Void) {
         let (mustWake, submit) = withLock { state, engine -> (Bool, Callback?) in
             register(&state, &engine)
@@ -129,31 +114,10 @@ import Synchronization
         submit?.run()
     }
 
-    /// Updates a source without extras as `updateFlags` does: one whose call is never submitted, and whose deadline is on the
-    /// engine's clock. Leaves a movable deadline open unless `change` closes it. Returns false, without a change, if the source has
-    /// extras.
-    @inline(__always)
-    func updatePlain(_ change: (inout State, UnsafeMutablePointer<TimerRecord>) -> Bool) -> Bool {
-        // Without a closure, which would keep copies of what it captures.
-        let engine = engineState.lock()
-        let isPlain = state.extras == nil
-        var mustWake = false
-        if isPlain {
-            register(&state, &engine.pointee)
-            if let record = record(state, engine.pointee), change(&state, record) {
-                mustWake = rearm(&state, &engine.pointee)
-            }
-        }
-        engineState.unlock()
-        if mustWake { core.wake() }
-        return isPlain
-    }
-
     /// Updates the source as `update` does, for a `change` that may change nothing: the timer then keeps its place among equal
     /// deadlines. `change` returns whether it changed something, and must leave the ticks alone.
-    @inline(__always)
     func updateFlags(_ change: (inout State, inout FiringCore) -> Bool) {
-        let (mustWake, submit) = engineState.withLock { engine -> (Bool, Callback?) in
+        let (mustWake, submit) = core.state.withLock { engine -> (Bool, Callback?) in
             register(&state, &engine)
             guard change(&state, &engine) else { return (false, nil) }
             close(engine)
@@ -164,12 +128,10 @@ import Synchronization
     }
 
     /// Adds a timer to the engine at the first verb, which takes the lock anyway. A source without a verb so far has no timer.
-    @inline(__always)
     private func register(_ state: inout State, _ engine: inout FiringCore) {
         if state.timer == nil, !state.isCancelled, !state.hasEnded { makeTimer(&state, &engine) }
     }
 
-    @inline(never)
     private func makeTimer(_ state: inout State, _ engine: inout FiringCore) {
         let timer = engine.addOwned(self)
         state.timer = timer
@@ -177,14 +139,12 @@ import Synchronization
     }
 
     /// Stops a source whose handle is gone, and releases its handlers. A cancelled one ends by itself, with its cancel handler.
-    @inline(__always)
     package func abandon() {
         if isCancelled { return }
         if UsageWarning.isLookedFor { reportIfActive() }
         end()
     }
 
-    @inline(never)
     private func end() {
         var left = Left()
         withLock { state, engine in
@@ -195,40 +155,21 @@ import Synchronization
         finish(left)
     }
 
-    @inline(__always)
     func setCancelled(_ state: inout State) {
         state.isCancelled = true
         // Relaxed: it publishes nothing else.
         isCancelledForAll.store(true, ordering: .relaxed)
     }
 
-    /// Sets an event handler that belongs to no actor.
-    func setPlainEventHandler(_ handler: consuming Callback?) {
-        // Without a closure, and with what is rare apart: most sources get their handler once, before anything else.
-        let engine = engineState.lock()
-        register(&state, &engine.pointee)
-        let isFirst =
-            state.event == nil && state.extras == nil && !state.isEventLent && !state.isIdle && !state.isCancelled
-            && !state.hasEnded
-        if isFirst {
-            fill(&state.event, handler)
-            return engineState.unlock()
-        }
-        engineState.unlock()
-        setEventHandler(handler)
-    }
-
     /// Sets the event handler. With an actor the handler is called on that actor, and the ticks are counted there.
-    @inline(never)
     package func setEventHandler(_ handler: consuming Callback?, on actor: (any Actor)? = nil) {
         // The replaced handler is freed after unlocking: what it captured may call back.
         var handler = handler
         var former: Former?
-        let isIdle = engineState.withLock { engine in
+        let isIdle = core.state.withLock { engine in
             register(&state, &engine)
             if state.isCancelled || state.hasEnded { return false }
             swap(&state.event, &handler)
-            state.isEventLent = false
             if actor != nil || state.extras != nil && state.actor != nil { former = setActor(actor, &state) }
             return state.isIdle
         }
@@ -237,9 +178,8 @@ import Synchronization
     }
 
     /// Waits for deadlines again if the source now has a handler.
-    @inline(never)
     private func endIdleness() {
-        let (mustWake, submit) = engineState.withLock { engine -> (Bool, Callback?) in
+        let (mustWake, submit) = core.state.withLock { engine -> (Bool, Callback?) in
             guard state.isIdle, state.event != nil, let record = record(state, engine) else { return (false, nil) }
             Self.forgetTicks(now_ns(state), state, record)
             state.isIdle = false
@@ -257,7 +197,6 @@ import Synchronization
         init(_ submit: Callback?, _ actor: (any Actor)?) { (self.submit, self.actor) = (submit, actor) }
     }
 
-    @inline(never)
     private func setActor(_ actor: (any Actor)?, _ state: inout State) -> Former {
         let extras = state.makeExtras()
         defer {
@@ -281,18 +220,17 @@ import Synchronization
         }
     }
 
-    @inline(__always)
     private func setHandler(_ handler: consuming Callback?, _ swap: (inout State, inout Callback?) -> Void) {
         // The replaced handler is freed after unlocking: what it captured may call back.
         var handler = handler
-        engineState.withLock { engine in
+        core.state.withLock { engine in
             register(&state, &engine)
             if !state.isCancelled, !state.hasEnded { swap(&state, &handler) }
         }
     }
 
     package func setPolicy(_ policy: MissedTickPolicy) {
-        engineState.withLock { engine in
+        core.state.withLock { engine in
             register(&state, &engine)
             guard let record = record(state, engine) else { return }
             record.pointee.recurrence = record.pointee.recurrence.with(policy)
@@ -300,17 +238,16 @@ import Synchronization
     }
 
     package func setPrecision(_ precision: TimerPrecision?) {
-        updateFlags { state, engine in
+        updateFlags { state, _ in
             if state.precision == precision { return false }
             state.precision = precision
             state.extras?.pointee.lead = lead(state)
-            if precision == nil, let timer = state.timer { engine.clearOptions(for: timer) }
             return true
         }
     }
 
     package var policy: MissedTickPolicy {
-        engineState.withLock { engine in record(state, engine)?.pointee.recurrence.policy ?? Recurrence.once.policy }
+        core.state.withLock { engine in record(state, engine)?.pointee.recurrence.policy ?? Recurrence.once.policy }
     }
 
     package var precision: TimerPrecision? { withLock { $0.precision } }
@@ -323,7 +260,7 @@ import Synchronization
 
     /// Nil if no deadline is to come, or if the deadline is on another clock than the engine's.
     package var nextDeadline_ns: Int64? {
-        engineState.withLock { engine in
+        core.state.withLock { engine in
             guard state.alarm == nil, state.isActive, !state.isCancelled, let record = record(state, engine) else {
                 return nil
             }

@@ -52,7 +52,6 @@ extension SourceCore.State {
     }
 
     /// Decides about the tick that has come; see `Recurrence.begin`.
-    @inline(__always)
     func beginTick(_ now_ns: Int64, _ record: UnsafeMutablePointer<TimerRecord>) -> Int? {
         guard let extras, extras.pointee.jitter != nil else {
             return record.pointee.recurrence.begin(&record.pointee.position, now_ns: now_ns)

@@ -77,7 +77,7 @@ public final class TimerSource: Sendable {
     /// the source counts as armed at that wake-up.
     public func schedule(deadline: MonotonicInstant, repeating interval: Duration? = nil, leeway: Duration = .zero) {
         if interval == nil, leeway.attoseconds == 0, core.moveLater(to: deadline.nanoseconds) { return }
-        core.schedulePlain(deadline, Recurrence(every: interval, policy: .merge), leeway)
+        core.schedule(deadline, Recurrence(every: interval, policy: .merge), leeway)
     }
 
     /// Schedules a repeating source whose grid begins a random part of an interval after `deadline`; see `TimerPhase`.
@@ -150,7 +150,7 @@ public final class TimerSource: Sendable {
     public func setEventHandler(_ handler: consuming (@isolated(any) @Sendable () -> Void)?) {
         var actor: (any Actor)?
         let callback = withoutActor(consume handler, &actor)
-        if let actor { core.setEventHandler(callback, on: actor) } else { core.setPlainEventHandler(callback) }
+        core.setEventHandler(callback, on: actor)
     }
 
     /// Sets the handler to call once when the source becomes active, before the event handler and where that is called. A task

@@ -159,7 +159,6 @@ extension TimerLoop {
         if core.hasPosted(.releases) { freePosted() }
     }
 
-    @inline(never)
     private func freePosted() {
         // Cleared first: what is released from now on is posted again.
         core.clear(.releases)

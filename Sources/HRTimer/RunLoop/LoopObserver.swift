@@ -136,7 +136,6 @@ extension TimerLoop {
         if isObserved(activity) { tellObservers(activity) }
     }
 
-    @inline(never)
     private func tellObservers(_ activity: LoopObserver.Activity) {
         let observers = state.withLock { state in state.observers.items { state.serves($0) } }
         for observer in observers where observer.activities.contains(activity) {

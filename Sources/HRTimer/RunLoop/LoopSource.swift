@@ -210,7 +210,6 @@ struct WatchedDescriptors: Sendable {
 
     /// Whether something else may be watched than the mode needs. Does not ask whether there are any sources: all empty
     /// dictionaries share an object in Swift's runtime, whose page each fire would touch for that alone.
-    @inline(__always)
     func mustUpdate(_ index: Int) -> Bool { hasChanged || watched != index }
 
     /// Watches what the running mode serves and nothing else. Returns the sources that the kernel refused.

@@ -11,7 +11,6 @@ extension LoopState {
     }
 
     /// Prepares the next call of the pass. Returns false if there is none. Skips ticks that the policy leaves out.
-    @inline(__always)
     mutating func prepareNext(now_ns: Int64, _ fire: inout Fire) -> Bool {
         guard run != nil else { return false }
         return core.prepareNext(now_ns, within: run!.limit, &fire)
@@ -29,7 +28,6 @@ extension LoopState {
     }
 
     /// Ends a call that has returned, or that was withdrawn.
-    @inline(__always)
     mutating func finish(_ fire: inout Fire, now_ns: Int64, wasCalled: Bool) -> AfterCall {
         if fire.isBeforeDeadline, wasCalled { core.account.countWakeup(isSpurious: false) }
         let isUnfinished = core.finish(&fire, now_ns, wasCalled: wasCalled, spun_ns: 0)
@@ -41,13 +39,8 @@ extension LoopState {
 
     /// Withdraws the prepared callback of a timer, whose state is `state`, as if there had been no call. A thread that changes
     /// a timer must call this first. Returns true if a callback was prepared: the caller must then wake the spinning thread.
-    @inline(__always)
     mutating func withdraw(_ token: TimerToken, _ state: inout LoopTimer.State) -> Bool {
-        core.isPrepared(token) && withdrawPrepared(token, &state)
-    }
-
-    @inline(never)
-    private mutating func withdrawPrepared(_ token: TimerToken, _ state: inout LoopTimer.State) -> Bool {
+        guard core.isPrepared(token) else { return false }
         let isWithdrawn = core.withdraw(token)
         if core.takeWithdrawn(token) { state.restore(core.before) }
         return isWithdrawn

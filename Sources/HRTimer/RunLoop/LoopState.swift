@@ -74,7 +74,6 @@ extension LoopState {
     mutating func stopRun() { run?.isStopped = true }
 
     /// Sets what the present pass of the innermost run fires.
-    @inline(__always)
     mutating func setLimit(_ limit: PassLimit) { run?.limit = limit }
 
     /// The index of the mode that the innermost run serves, or between runs of the one that a host serves; -1 for none.
@@ -105,11 +104,9 @@ extension LoopState {
     }
 
     /// Whether the innermost run is to go on: it was not stopped, and the loop has not ended.
-    @inline(__always)
     var isRunning: Bool { run != nil && !run!.isStopped && !isEnded }
 
     /// Whether something else is watched than the mode that is served needs.
-    @inline(__always)
     var mustUpdateWatches: Bool { servesMainQueue != mainQueue.isWatched || descriptors.mustUpdate(served) }
 
     /// Updates what is watched to the mode that is served. Returns the sources that the kernel refused.
@@ -169,14 +166,12 @@ extension LoopState {
     }
 
     /// Removes a timer that leaves the loop from the members of its modes.
-    @inline(__always)
     mutating func forgetMember(_ token: TimerToken, _ set: ModeTable.SetID) {
         if !quietTimers.isEmpty, quietTimers.remove(token.slot) != nil { return }
         modes.removeMember(set)
     }
 
     /// Moves the timer out, to `timer`, which was nil: to be released after unlocking. Does nothing if the token is stale.
-    @inline(__always)
     mutating func removeTimer(_ token: TimerToken, _ timer: inout TimerTarget?) {
         if let set = core.remove(token, &timer) { forgetMember(token, set) }
     }

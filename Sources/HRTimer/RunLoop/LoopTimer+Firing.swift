@@ -36,20 +36,18 @@ extension LoopTimer: TimerOwner {
     package func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
         if fire.isBeforeDeadline { core.before = state.beforeCall }
         let unreported = state.ticks.unreported
-        guard state.beginCall(now_ns: now_ns, &fire.function) else {
+        guard state.beginCall(now_ns: now_ns) else {
             fire.leftOut = state.ticks.unreported - unreported
             arm(fire.token, &core)
             return false
         }
-        fire.isLent = true
+        fire.function = state.handler
         fire.missedTicks = state.missedTicks
         return true
     }
 
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {
-        // A call that was withdrawn never has a reference of its own. Its timer may be in another loop by now, whose lock guards
-        // the state.
-        if !wasCalled || !state.isHandlerKept { giveBack(&fire.function) }
+        // A timer that was taken out may be in another loop by now, whose lock guards the state.
         guard fire.isTimerLive else { return }
         if !wasCalled {
             if !core.isRestored { state.restore(core.before) }
@@ -63,7 +61,6 @@ extension LoopTimer: TimerOwner {
 
     package func coreHasEnded() { invalidate() }
 
-    @inline(__always)
     func arm(_ timer: TimerToken, _ core: inout FiringCore) {
         core.setOptions(state.options, for: timer)
         core.arm(timer, deadlineOfOwner_ns: state.deadline_ns)
@@ -73,48 +70,36 @@ extension LoopTimer: TimerOwner {
 // The calls of a pass.
 extension TimerLoop {
     /// Fires the timers of the pass. The first call is already prepared as of `now_ns`; nil if there is none.
-    func fireDueTimers(_ first: inout Fire, _ second: inout Fire, at now_ns: Int64?) {
-        guard var now_ns else { return }
-        while true {
-            guard let then_ns = fire(&first, at: now_ns, preparing: &second) else { return }
-            guard let next_ns = fire(&second, at: then_ns, preparing: &first) else { return }
-            now_ns = next_ns
-        }
-    }
-
-    /// Makes a call and prepares the next one. Returns the reading of the clock for the next call; nil if there is none.
     ///
-    /// A call's lateness is judged when the call before it has returned. One reading of the clock serves as the end of that
-    /// call and as the begin of the next one.
-    @inline(never)
-    private func fire(_ fire: inout Fire, at now_ns: Int64, preparing next: inout Fire) -> Int64? {
-        if core.isWatched.load(ordering: .relaxed) {
-            core.deliverWatched(&fire, now_ns)
-        } else {
-            // Without the time, if it is not needed: that would count a reference.
-            fire.deliver(now_ns, on: fire.isBeforeDeadline ? core.time : nil)
-        }
-        let after_ns = core.time.now_ns
-        // Without a closure, which would keep copies of what it captures.
-        let loop = core.state.lock()
-        let after = loop.pointee.finish(&fire, now_ns: after_ns, wasCalled: true)
-        let hasNext = loop.pointee.prepareNext(now_ns: after_ns, &next)
-        core.state.unlock()
-        if after != .armed { leave(after, &fire, after_ns) }
-        return hasNext ? after_ns : nil
+    /// One reading of the clock serves as the end of a call and as the begin of the next one.
+    func fireDueTimers(_ fire: inout Fire, at now_ns: Int64?) {
+        guard var now_ns else { return }
+        repeat {
+            if core.isWatched.load(ordering: .relaxed) {
+                core.deliverWatched(&fire, now_ns)
+            } else {
+                fire.deliver(now_ns, on: core.time)
+            }
+            now_ns = core.time.now_ns
+        } while finishAndPrepareNext(&fire, &now_ns)
     }
 
-    /// Does what remains to be done without the lock after a call.
-    @inline(never)
-    private func leave(_ after: LoopState.AfterCall, _ fire: inout Fire, _ now_ns: Int64) {
-        // Before the threads that wait for the end of the call go on.
-        fire.function = nil
+    /// Ends a call and prepares the next one: in one critical section, if nothing is left to do without the lock in between.
+    /// Returns false if there is none.
+    private func finishAndPrepareNext(_ fire: inout Fire, _ now_ns: inout Int64) -> Bool {
+        let (after, hasNext) = core.state.withLock { loop in
+            let after = loop.finish(&fire, now_ns: now_ns, wasCalled: true)
+            return (after, after == .armed && loop.prepareNext(now_ns: now_ns, &fire))
+        }
+        if after == .armed { return hasNext }
         switch after {
         case .armed, .unfinished: break
         case .ended: fire.takeTimer()?.leave(core, fire.token)
         case .elsewhere: fire.takeTimer()?.endCallElsewhere(by: core, now_ns: now_ns)
         }
         fire.letGo()
+        now_ns = core.time.now_ns
+        return core.state.withLock { $0.prepareNext(now_ns: now_ns, &fire) }
     }
 }
 #endif

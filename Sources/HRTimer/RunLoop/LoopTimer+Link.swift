@@ -11,7 +11,6 @@ extension LoopTimer {
 
 // Lock order: first the timer's lock, then the loop's.
 extension LoopTimer {
-    @inline(__always)
     func withLink<Result>(_ body: (inout Link) -> Result) -> Result {
         lock.acquire()
         defer { lock.release() }
@@ -118,7 +117,6 @@ extension LoopTimer {
                 let isWithdrawn = loop.withdraw(link.token, &state)
                 let isOut = loop.removeTimer(link.token, from: mode, &target)
                 if isOut {
-                    state.keepHandler()
                     state.noteFormerLoop(loop.core.callingThread)
                 }
                 mustWake = loop.mustWakeToEnd() || isWithdrawn

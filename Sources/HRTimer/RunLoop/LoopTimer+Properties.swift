@@ -106,7 +106,7 @@ extension LoopTimer {
         }
         followed?.cancel()
         withExtendedLifetime(released) {}
-        _ = consume target
+        withExtendedLifetime(target) {}
     }
 }
 #endif

@@ -20,9 +20,6 @@ extension LoopTimer {
         var precision: TimerPrecision?
         /// Whether the loop is inside the handler.
         var isFiring = false
-        /// Whether the call has a reference of its own to the handler, which the loop had only lent to it. Set with the lock held
-        /// of the loop that makes the call, and read there.
-        var isHandlerKept = false
         /// Whether the deadline was set while the loop was inside the handler.
         var isMoved = false
         /// The missed ticks that the loop's present or latest call reports; see `reportedMisses`.
@@ -38,7 +35,6 @@ extension LoopTimer {
         /// Safe because it is guarded as the state is, never passed on, and freed with the timer.
         nonisolated(unsafe) var jitter: UnsafeMutablePointer<LoopTimer.LoopJitter>?
 
-        @inline(__always)
         init(
             handler: __owned OwnerFunction?,
             extras: __owned Extras?,
@@ -108,7 +104,6 @@ extension LoopTimer {
 }
 
 extension LoopTimer.State {
-    @inline(__always)
     var options: TimerOptions {
         TimerOptions(
             tolerance_ns: (precision ?? .coalesced) == .coalesced ? tolerance_ns : 0,
@@ -157,20 +152,10 @@ extension LoopTimer.State {
     }
 
     /// Moves out what may run a user's code when it is freed, to be released without a lock. The timer is invalid from now on.
-    @inline(__always)
     mutating func takeReferences(_ released: inout Released) {
-        keepHandler()
         swap(&released.function, &handler)
         if extras?.calls != nil { missedTicks = reportedMisses }
         if let extras, extras.ending == nil { released.object = self.extras.take() }
-    }
-
-    /// Gives the call that is being made a reference of its own to the handler. Called before the timer leaves the loop, which
-    /// then no longer knows whether somebody frees the handler.
-    mutating func keepHandler() {
-        guard isFiring, !isHandlerKept else { return }
-        isHandlerKept = true
-        keepLent(handler)
     }
 
     /// Called when the timer leaves its loop, with the thread that makes that loop's calls.
@@ -182,12 +167,10 @@ extension LoopTimer.State {
 
     /// Called when the timer has become invalid, with the thread that makes the calls of its loop. If its handler runs, others
     /// can wait from now on until it has returned.
-    @inline(__always)
     mutating func noteEnding(_ callingThread: UnsafeRawPointer?) {
         if isFiring { addEnding(callingThread) }
     }
 
-    @inline(never)
     private mutating func addEnding(_ callingThread: UnsafeRawPointer?) {
         if extras != nil { return }
         extras = LoopTimer.Extras(userInfo: nil, ending: LoopTimer.Ending(thread: callingThread))
@@ -209,10 +192,9 @@ extension LoopTimer.State {
 
 // How a repeating timer handles its deadlines.
 extension LoopTimer.State {
-    /// Begins the call for the deadline, which has come, and lends the function to call to `handler`, which was nil. Returns
-    /// false if the policy leaves this tick out: the deadline is then the next one.
-    @inline(__always)
-    mutating func beginCall(now_ns: Int64, _ handler: inout OwnerFunction?) -> Bool {
+    /// Begins the call for the deadline, which has come. Returns false if the policy leaves this tick out: the deadline is then
+    /// the next one.
+    mutating func beginCall(now_ns: Int64) -> Bool {
         var (grid_ns, gridNow_ns, isOnGrid) = (deadline_ns, now_ns, true)
         if let followed {
             gridNow_ns = followed.now_ns
@@ -235,7 +217,6 @@ extension LoopTimer.State {
         lastFired_ns = deadline_ns
         missedTicks = reported
         self.ticks = ticks
-        lend(&self.handler, to: &handler)
         return true
     }
 
@@ -260,7 +241,6 @@ extension LoopTimer.State {
     /// Ends the call and sets the next deadline. Returns false if there is none.
     mutating func endCall(now_ns: Int64) -> Bool {
         isFiring = false
-        isHandlerKept = false
         if let extras, extras.threadOfFormerLoop != nil {
             self.extras = LoopTimer.Extras(userInfo: extras.userInfo, calls: extras.calls)
         }

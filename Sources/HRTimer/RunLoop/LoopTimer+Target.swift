@@ -133,7 +133,6 @@ extension LoopTimer {
     }
 
     /// Returns the block as a function that calls it on its actor, if it has one.
-    @inline(__always)
     static func handler(_ block: __owned @escaping Block) -> OwnerFunction {
         guard let actor = block.isolation else { return plain(block) }
         let plain = plain(block)
@@ -145,7 +144,6 @@ extension LoopTimer {
 
     /// Returns the block without its actor, to be called where the actor is. A separate function, because generic code would
     /// wrap the block, which must not happen on the hot path.
-    @inline(__always)
     private static func plain(_ block: __owned @escaping Block) -> OwnerFunction {
         struct Isolated { let function: Block }
         // The core calls the function with an object of any class. It is passed as a timer is, and always is one.

@@ -40,7 +40,6 @@ public final class LoopTimer: @unchecked Sendable {
     let followed: FollowedClock?
 
     /// Inlined, as is everything it uses, so that references are moved into place and not counted on the way.
-    @inline(__always)
     init(
         deadline_ns: Int64,
         origin: Origin,

@@ -119,7 +119,6 @@ extension TimerLoop {
         core.hasPosted(.triggers) && callSignalled(onlyFirst: onlyFirst)
     }
 
-    @inline(never)
     private func callSignalled(onlyFirst: Bool) -> Bool {
         let triggers = state.withLock { state in
             if state.triggers.entries.isEmpty { core.clear(.triggers) }

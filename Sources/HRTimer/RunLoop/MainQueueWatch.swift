@@ -70,7 +70,6 @@ extension TimerLoop {
         isMain && (isObserved(.beforeWaiting) || isObserved(.afterWaiting)) && lookAtMainQueue()
     }
 
-    @inline(never)
     private func lookAtMainQueue() -> Bool {
         let descriptor = state.withLock { $0.servesMainQueue ? $0.mainQueue.descriptorToLookAt() : nil }
         return descriptor.map { !waiter.look(at: $0, for: .readable).isEmpty } ?? false

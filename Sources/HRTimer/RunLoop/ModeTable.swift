@@ -59,7 +59,6 @@ struct ModeTable: Sendable {
         return set
     }
 
-    @inline(__always)
     func contains(_ set: SetID, _ index: Int) -> Bool { sets[Int(set)].contains(index) }
 
     /// Returns the names of the modes in a set, sorted. If `.common` is in the set, the common modes are not named.
@@ -127,13 +126,11 @@ struct ModeTable: Sendable {
         for (id, set) in sets.enumerated() where ids[set] == nil { ids[set] = SetID(id) }
     }
 
-    @inline(__always)
     mutating func addMember(_ set: SetID) {
         members[Int(set)] += 1
         if members[Int(set)] == 1 { forEachMode(of: set) { $0[$1] += 1 } }
     }
 
-    @inline(__always)
     mutating func removeMember(_ set: SetID) {
         members[Int(set)] -= 1
         if members[Int(set)] == 0 { forEachMode(of: set) { $0[$1] -= 1 } }
@@ -145,7 +142,6 @@ struct ModeTable: Sendable {
         if old != Self.nowhere { removeMember(old) }
     }
 
-    @inline(never)
     private mutating func forEachMode(of set: SetID, _ body: (inout [Int], Int) -> Void) {
         let modes = sets[Int(set)]
         for index in populated.indices where modes.contains(index) { body(&populated, index) }

@@ -19,7 +19,6 @@ struct PassedOn: Sendable {
     }
 
     /// Asks on which clocks the point has passed. `deadline_ns` returns the point on the monotonic clock of a time.
-    @inline(__always)
     init(_ deadline_ns: (TimeBase) -> Int64) {
         let time = TimeBase.kernel
         let onKernel = deadline_ns(time) < time.now_ns ? PassedOn.kernel : .none
@@ -60,13 +59,11 @@ enum LoopTimes {
     }
 
     /// The virtual times that loops are on, and the one that the caller is in.
-    @inline(__always)
     static var all: [TimeBase] {
         let current = TimeBase.current.on(.monotonic)
         return current.isSame(as: .kernel) && count.load(ordering: .relaxed) == 0 ? [] : all(with: current)
     }
 
-    @inline(never)
     private static func all(with current: TimeBase) -> [TimeBase] {
         let times =
             entries.withLock { $0.values.compactMap(\.time.time) }.filter { !$0.isSame(as: current) } + [current]

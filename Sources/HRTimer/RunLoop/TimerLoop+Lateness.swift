@@ -37,7 +37,6 @@ extension LoopCore {
         return made
     }
 
-    @inline(never)
     func deliverWatched(_ fire: inout Fire, _ now_ns: Int64) {
         reportLeftOut()
         let (observer, token) = (observer.value, fire.token)
@@ -47,7 +46,6 @@ extension LoopCore {
     }
 
     /// Tells those who watch of the ticks that policies have left out. Before each call, and after the calls of a pass.
-    @inline(never)
     func reportLeftOut() {
         let ticks = state.withLock { $0.core.takeLeftOut() }
         if !ticks.isEmpty { observer.value?.reportLeftOut(ticks) }

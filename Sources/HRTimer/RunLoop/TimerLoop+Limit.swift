@@ -23,7 +23,7 @@ extension TimerLoop {
     /// Returns the deadline of a loop's timer. For a timer that follows another clock, this is the deadline as far as it is
     /// known now.
     static func shownDeadline_ns(
-        _ target: borrowing TimerTarget?,
+        _ target: TimerTarget?,
         _ deadline_ns: Int64,
         _ time: TimeBase
     ) -> Int64 {

@@ -5,26 +5,22 @@ import Synchronization
 
 // One pass of a run.
 extension TimerLoop {
-    /// Makes passes until the run ends. A function of its own, since each pass returns to it.
-    @inline(never)
+    /// Makes passes until the run ends.
     func makePasses(limit_ns: Int64, returnsAfterSource: Bool) -> RunResult {
-        var first = Fire()
-        var second = Fire()
+        var fire = Fire()
         var ready = ReadyDescriptors()
         while true {
-            let outcome = pass(limit_ns: limit_ns, returnsAfterSource: returnsAfterSource, &first, &second, &ready)
+            let outcome = pass(limit_ns: limit_ns, returnsAfterSource: returnsAfterSource, &fire, &ready)
             if let outcome { return outcome }
         }
     }
 
     /// Makes one pass: blocks and triggers, then a wait, then timers, the main queue and descriptors, then blocks again.
-    /// Returns nil if the run goes on. The two fires and the descriptors belong to the run and are empty before and after: while
-    /// one fire is finished, the other is prepared.
+    /// Returns nil if the run goes on. The fire and the descriptors belong to the run and are empty before and after.
     private func pass(
         limit_ns: Int64,
         returnsAfterSource: Bool,
         _ fire: inout Fire,
-        _ second: inout Fire,
         _ ready: inout ReadyDescriptors
     ) -> RunResult? {
         tell(.beforeTimers)
@@ -36,7 +32,7 @@ extension TimerLoop {
             updateWatches()
             _ = waiter.poll()
             ready = takeReady()
-            fireDueTimers(&fire, &second, at: beginPass(&fire))
+            fireDueTimers(&fire, at: beginPass(&fire))
         } else {
             tell(.beforeWaiting)
             var call_ns = sleep(limit_ns: limit_ns, &fire)
@@ -46,7 +42,7 @@ extension TimerLoop {
                 tell(.afterWaiting)
                 call_ns = beginPass(&fire)
             }
-            fireDueTimers(&fire, &second, at: call_ns)
+            fireDueTimers(&fire, at: call_ns)
         }
         if core.isWatched.load(ordering: .relaxed) { core.reportLeftOut() }
         if ready.hasMainQueue, serveMainQueue() { hasServed = true }
@@ -55,11 +51,10 @@ extension TimerLoop {
         if hasServed && returnsAfterSource { return .handledSource }
         let isPastLimit = limit_ns < .max && time.now_ns >= limit_ns
         if isPastLimit { return .timedOut }
-        // No closure: its code would lie apart from the rest of the pass.
-        let state = core.state.lock()
-        defer { core.state.unlock() }
-        guard state.pointee.isRunning else { return .stopped }
-        return state.pointee.hasWorkInRun() ? nil : .finished
+        return core.state.withLock { state in
+            guard state.isRunning else { return .stopped }
+            return state.hasWorkInRun() ? nil : .finished
+        }
     }
 
     private func performBlocks() {
@@ -67,7 +62,6 @@ extension TimerLoop {
         if core.hasPosted(.blocks) { performPosted() }
     }
 
-    @inline(never)
     private func performPosted() {
         let blocks = core.state.withLock { state in
             let index = state.served
@@ -141,7 +135,6 @@ extension TimerLoop {
     }
 
     /// Puts back the prepared call, which does not come now.
-    @inline(never)
     private func putBack(_ fire: inout Fire) {
         _ = core.commit.withdraw()
         core.state.withLock { state in _ = state.finish(&fire, now_ns: .min, wasCalled: false) }
@@ -197,7 +190,6 @@ extension TimerLoop {
     }
 
     /// Sleeps on a virtual time. Descriptors and wakes come from the real world: the clock moves only if there are none now.
-    @inline(never)
     private func sleep(
         on virtual: any VirtualTime,
         until park: Park,
@@ -219,7 +211,6 @@ extension TimerLoop {
 
     /// Holds the bound on the wake latency if a precise timer is due soon. If it is due later within the sleep, sleeps first
     /// until it is due soon, and returns what that sleep found.
-    @inline(never)
     private func boundLatency(_ wakeLatency: WakeLatency, _ until_ns: Int64) -> LoopWaiter.Found {
         let precise_ns = core.state.withLock { $0.core.nextPrecise_ns }
         var found: LoopWaiter.Found = []

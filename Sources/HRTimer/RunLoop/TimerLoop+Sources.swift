@@ -144,7 +144,6 @@ extension TimerLoop {
         return ready.isAny ? serveFound(&ready, onlyFirst: onlyFirst, hasCalled) : hasCalled
     }
 
-    @inline(never)
     private func serveFound(_ ready: inout ReadyDescriptors, onlyFirst: Bool, _ hasCalledEdge: Bool) -> Bool {
         var hasCalled = hasCalledEdge
         let (found, look) = (ready.found, ready.look)
@@ -172,7 +171,6 @@ extension TimerLoop {
         return hasCalled
     }
 
-    @inline(never)
     private func serveEdges(onlyFirst: Bool) -> Bool {
         var hasCalled = false
         while waiter.mayHaveEdges || core.hasPosted(.signals), !(hasCalled && onlyFirst), let entry = takeEdge() {

@@ -5,15 +5,8 @@ public class AnyTimerEngine: @unchecked Sendable {
     // Sendable: its properties are constant, and of Sendable types. Only this module has subclasses, which have no properties.
 
     package final let core: EngineCore
-    /// These belong to the core, and are here for code that holds the engine: reading them changes no reference count.
-    package final let statePlace: LockedPlace<FiringCore>
-    package final let defersMoves: Bool
 
-    init(_ core: EngineCore) {
-        self.core = core
-        statePlace = core.state.place
-        defersMoves = core.defersMoves
-    }
+    init(_ core: EngineCore) { self.core = core }
 
     deinit {
         // Counted before the end, which forgets the deadlines. Reported after it, since the user's function may block.

@@ -131,22 +131,18 @@ package final class EngineCore: Sendable {
 // Any thread.
 extension EngineCore {
     /// Adds a timer, and wakes the thread if it must. Returns a stale token if the engine has ended.
-    package func schedule(_ target: consuming TimerTarget, _ request: TimerRequest) -> TimerToken {
-        // Not by a closure, so that the target is moved: each copy would retain and release its handler.
-        let state = self.state.lock()
-        if state.pointee.isShutDown {
-            self.state.unlock()
-            withExtendedLifetime(target) {}
-            return .stale
+    package func schedule(_ target: TimerTarget, _ request: TimerRequest) -> TimerToken {
+        let (token, mustWake, canWait) = state.withLock { state -> (TimerToken, Bool, Bool) in
+            if state.isShutDown { return (.stale, false, false) }
+            state.lookAgain(request.deadline_ns, time.now_ns)
+            let token = state.add(target, request)
+            let mustWake = request.deadline_ns < .max && state.mustWake(for: token, request.deadline_ns, time.now_ns)
+            // A thread that sleeps by timerfd need not be woken now to sleep less: that would be two wake-ups for one deadline.
+            let canWait = mustWake && wakesLater && request.precision != .precise
+            if canWait { state.park(until: Park(until_ns: request.deadline_ns)) }
+            return (token, mustWake, canWait)
         }
-        state.pointee.lookAgain(request.deadline_ns, time.now_ns)
-        let token = state.pointee.add(consume target, request)
-        let mustWake =
-            request.deadline_ns < .max && state.pointee.mustWake(for: token, request.deadline_ns, time.now_ns)
-        // A thread that sleeps by timerfd need not be woken now to sleep less: that would be two wake-ups for one deadline.
-        let canWait = mustWake && wakesLater && request.precision != .precise
-        if canWait { state.pointee.park(until: Park(until_ns: request.deadline_ns)) }
-        self.state.unlock()
+        if token == .stale { return .stale }
         hrt_probe_arm(token.slot, request.deadline_ns)
         if isWatched.load(ordering: .relaxed) { noteArmed(token) }
         if mustWake, !canWait || !waiter.wake(at: request.deadline_ns) { wake() }
@@ -294,7 +290,6 @@ extension EngineCore {
     }
 
     /// Runs the engine on its thread until the engine ends.
-    @inline(never)
     private func serve(_ wakeLatency: WakeLatency?) {
         var fire = Fire()
         var slept = Slept()
@@ -329,7 +324,6 @@ extension EngineCore {
         return slept
     }
 
-    @inline(__always)
     private func sleepUnwatched(until park: Park) -> Slept {
         guard park.isPrecise else {
             return waiter.wait(until: park.until_ns) ? Slept() : Slept(deadline_ns: park.until_ns)
@@ -341,7 +335,6 @@ extension EngineCore {
     }
 
     /// Bounds the processors' wake latency if a precise timer is due soon. Returns true if woken before the sleep itself.
-    @inline(never)
     private func boundLatency(_ wakeLatency: WakeLatency, _ park: Park) -> Bool {
         let precise_ns = state.withLock { $0.nextPrecise_ns }
         return wakeLatency.holdIfSoon(precise_ns, now_ns: time.now_ns, until_ns: park.until_ns, waiter.wait)
@@ -378,7 +371,6 @@ extension EngineCore {
     }
 
     /// Warns in debug builds of a slow handler: it makes everybody's timers late.
-    @inline(never)
     private func lookAtTimeTaken(_ now_ns: Int64, _ fire: borrowing Fire) {
         // A call that was prepared before its deadline first spun up to the deadline.
         let taken_ns = now_ns.subtractingSaturating(max(fire.begun_ns, fire.deadline_ns))
@@ -387,7 +379,6 @@ extension EngineCore {
 
     /// Makes the call unless it is withdrawn: at its deadline, if that has not come yet. Returns whether it was made and
     /// how long the thread spun; nil if the clock must be moved to the deadline first.
-    @inline(__always)
     func make(_ fire: inout Fire) -> (wasCalled: Bool, spun_ns: Int64)? {
         var now_ns = fire.begun_ns
         var spun_ns: Int64 = 0
@@ -405,7 +396,6 @@ extension EngineCore {
 
     /// Spins up to the deadline, but for the last part, and commits the call. Returns false if the call is withdrawn; nil
     /// if the clock must be moved to the deadline first.
-    @inline(never)
     private func commitAtDeadline(_ fire: inout Fire, _ now_ns: inout Int64, _ spun_ns: inout Int64) -> Bool? {
         if !fire.isEarly {
             let spin = time.spin(until: fire.place_ns, from: now_ns) {

@@ -36,21 +36,17 @@ public import CHRTimer
     @inlinable static var offset: Int { max(MemoryLayout<Value>.alignment, MemoryLayout<hrt_lock>.size) }
 
     // Within the memory that the initializer allocated and bound.
-    @inlinable var value: UnsafeMutablePointer<Value> { Self.value(mutex) }
-
-    @inlinable static func value(_ mutex: UnsafeMutablePointer<hrt_lock>) -> UnsafeMutablePointer<Value> {
-        (UnsafeMutableRawPointer(mutex) + offset).assumingMemoryBound(to: Value.self)
+    @inlinable var value: UnsafeMutablePointer<Value> {
+        (UnsafeMutableRawPointer(mutex) + Self.offset).assumingMemoryBound(to: Value.self)
     }
-
-    /// The place of lock and value, for code that keeps the object with the lock alive: copying the place changes no
-    /// reference count.
-    @inlinable package var place: LockedPlace<Value> { LockedPlace(mutex: mutex) }
 
     @inlinable
     package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try place.withLock(body)
+        hrt_lock_acquire(mutex)
+        defer { hrt_lock_release(mutex) }
+        return try body(&value.pointee)
     }
 
     /// Takes the lock: `withLock` in two calls, for a path where a closure would keep a copy of its captures. The pointer
@@ -69,33 +65,5 @@ public import CHRTimer
     /// Whether this is a child of `fork(2)` and a thread that does not exist in it held the lock at the fork: the value may
     /// be half changed. False once the lock was taken again. Any thread.
     package var isAbandoned: Bool { hrt_lock_is_abandoned(mutex) }
-}
-
-/// The place where a `Locked` has its lock and its value. Valid as long as the `Locked` exists.
-@usableFromInline package struct LockedPlace<Value: ~Copyable>: @unchecked Sendable {
-    // Sendable: as `Locked` is.
-    @usableFromInline let mutex: UnsafeMutablePointer<hrt_lock>
-
-    @inlinable
-    init(mutex: UnsafeMutablePointer<hrt_lock>) { self.mutex = mutex }
-
-    /// Takes the lock; see `Locked.lock()`.
-    @inlinable @inline(__always)
-    package func lock() -> UnsafeMutablePointer<Value> {
-        hrt_lock_acquire(mutex)
-        return Locked.value(mutex)
-    }
-
-    @inlinable @inline(__always)
-    package func unlock() { hrt_lock_release(mutex) }
-
-    @inlinable
-    package func withLock<Result: ~Copyable, Failure: Error>(
-        _ body: (inout Value) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        hrt_lock_acquire(mutex)
-        defer { hrt_lock_release(mutex) }
-        return try body(&Locked.value(mutex).pointee)
-    }
 }
 #endif

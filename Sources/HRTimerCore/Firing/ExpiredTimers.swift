@@ -14,7 +14,6 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
         package let sequence: UInt64
         package var token: TimerToken
 
-        @inline(__always)
         static func < (left: Entry, right: Entry) -> Bool {
             left.place_ns != right.place_ns ? left.place_ns < right.place_ns : left.sequence < right.sequence
         }
@@ -48,18 +47,15 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
     }
 
     /// Returns the place of the group's list, which is made if needed. `insert(_:at:)` then inserts without another search.
-    @inline(__always)
     mutating func listPlace(of group: FiringGroup) -> Int { place(of: group) ?? makeList(group) }
 
     func isList(_ place: Int, of group: FiringGroup) -> Bool { lists[place].group == group }
 
-    @inline(__always)
     mutating func insert(_ entry: Entry, at place: Int) {
         count += 1
         lists[place].insert(entry)
     }
 
-    @inline(__always)
     private func place(of group: FiringGroup) -> Int? {
         for place in 0..<listCount where lists[place].group == group { return place }
         return nil
@@ -91,7 +87,6 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
     }
 
     /// Returns the earliest entry of the groups that are served.
-    @inline(__always)
     func first(_ served: borrowing NumberSet) -> Entry? {
         if isEmpty { return nil }
         var first: Entry?
@@ -111,7 +106,6 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
     subscript(position: Position) -> Entry { lists[position.list].entries[position.index] }
 
     /// Returns the place of the earliest entry within the limit, among the groups that are served.
-    @inline(__always)
     func find(within limit: PassLimit, _ served: borrowing NumberSet) -> Position? {
         if isEmpty { return nil }
         var found: Position?
@@ -126,7 +120,6 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
     }
 
     /// Removes the entry at that place and returns it.
-    @inline(__always)
     mutating func pop(_ position: Position) -> Entry {
         let list = position.list
         let entry = lists[list].entries[position.index]
@@ -180,7 +173,6 @@ private struct List {
 
     var isEmpty: Bool { first == end }
 
-    @inline(__always)
     mutating func insert(_ entry: Entry) {
         if end == capacity { makeRoom() }
         if first == end || !(entry < entries[end - 1]) {
@@ -191,7 +183,6 @@ private struct List {
         }
     }
 
-    @inline(never)
     private mutating func insertBetween(_ entry: Entry) {
         let position = position(of: entry)
         if position == first, first > 0 {
@@ -205,7 +196,6 @@ private struct List {
     }
 
     /// Makes room at the end: moves the entries to the beginning if they fill less than half of the memory, or else doubles it.
-    @inline(never)
     private mutating func makeRoom() {
         if first > capacity / 2 {
             move(to: entries)
@@ -237,7 +227,6 @@ private struct List {
 
     /// Returns the place of the first entry within the limit. Skips only stale entries, for example those that a nested run
     /// took, and entries armed since the pass began, for example by bursts.
-    @inline(__always)
     func first(within limit: PassLimit) -> Int? {
         var position = first
         while position < end, entries[position].place_ns <= limit.now_ns {
@@ -247,7 +236,6 @@ private struct List {
         return nil
     }
 
-    @inline(__always)
     mutating func remove(at position: Int) {
         if position == first, staleCount == 0 {
             first += 1
@@ -257,7 +245,6 @@ private struct List {
         }
     }
 
-    @inline(never)
     private mutating func removeRarely(at position: Int) {
         if position == first {
             first += 1

@@ -24,7 +24,6 @@ package struct FiringAccount: Sendable {
     }
 
     /// Notes that a timer with that deadline is due.
-    @inline(__always)
     mutating func noteDue(_ deadline_ns: Int64, sharesWakeups: Bool) {
         hasLooked = true
         if sharesWakeups, let lastDeadline_ns, lastDeadline_ns != deadline_ns { statistics.wakeupsSaved += 1 }
@@ -43,12 +42,10 @@ package struct FiringAccount: Sendable {
         if isSpurious { statistics.spuriousWakeups += 1 }
     }
 
-    @inline(__always)
     mutating func countMissed(_ ticks: Int) {
         if ticks != 0 { statistics.missedTicks &+= UInt64(bitPattern: Int64(ticks)) }
     }
 
-    @inline(__always)
     func record(_ lateness_ns: Int64) {
         lateness.record(lateness_ns)
     }

@@ -13,7 +13,6 @@ extension FiringCore {
     }
 
     /// Returns the next timer with a deadline of `bound_ns` or earlier, among the groups that are served.
-    @inline(__always)
     package mutating func next(upTo bound_ns: Int64) -> Next {
         next(within: PassLimit(now_ns: bound_ns, sequence: .max))
     }
@@ -32,8 +31,7 @@ extension FiringCore {
         return nextExpired(within: limit)
     }
 
-    /// `next(within:)` if some timers have expired. A function apart: of few timers mostly one is due, and is taken at once.
-    @inline(never)
+    /// `next(within:)` if some timers have expired.
     private mutating func nextExpired(within limit: PassLimit) -> Next {
         let bound_ns = limit.now_ns
         while true {
@@ -54,7 +52,6 @@ extension FiringCore {
     }
 
     /// Returns whether something is due by then in the groups that are served, after taking all of it out of the queue.
-    @inline(never)
     package mutating func hasExpired(by bound_ns: Int64) -> Bool {
         expireAll(upTo: bound_ns)
         return firstExpired_ns <= bound_ns
@@ -62,16 +59,10 @@ extension FiringCore {
 
     /// Takes all that is due by `bound_ns` out of the queue, to wait until its group is served.
     package mutating func expireAll(upTo bound_ns: Int64) {
-        if isDueInQueue(at: bound_ns) { expireRest(bound_ns) }
-    }
-
-    @inline(never)
-    private mutating func expireRest(_ bound_ns: Int64) {
         while isDueInQueue(at: bound_ns) { _ = expire(upTo: bound_ns) }
     }
 
     /// Takes some due timers out of the queue. Returns false if the queue has only moved timers internally, or nothing is due.
-    @inline(never)
     private mutating func expire(upTo bound_ns: Int64) -> Bool {
         let count = takeDue(bound_ns)
         if count == 0 { return false }
@@ -84,7 +75,6 @@ extension FiringCore {
         hrt_queue_take_due(queue, bound_ns, batch.baseAddress, Self.batchSize)
     }
 
-    @inline(never)
     private mutating func insert(from begin: Int, to end: Int) {
         var list = expired.listPlace(of: records[batch[begin].token.slot].group)
         for index in begin..<end {
@@ -126,14 +116,9 @@ extension FiringCore {
     }
 
     /// Takes a timer out of the expired ones, if it is there, because it is armed, disarmed or removed.
-    @inline(__always)
     mutating func leaveExpired(_ slot: UInt32) {
-        if hasExpired { leaveExpiredRarely(slot) }
-    }
-
-    @inline(never)
-    private mutating func leaveExpiredRarely(_ slot: UInt32) {
-        guard records[slot].phase == .expired else { return }
+        // Looked at first: with no timer expired, arming need not read the record.
+        guard hasExpired, records[slot].phase == .expired else { return }
         // `remove` looks only for the entry's place, so that the generation does not matter.
         let anyOfSlot = TimerToken(hrt_token(slot: slot, generation: 0), owner: id)
         expired.remove(entry(anyOfSlot), records[slot].group)
@@ -147,7 +132,6 @@ extension FiringCore {
         return expired.first(served).map { $0.place_ns <= now_ns } ?? false
     }
 
-    @inline(__always)
     private func isDueInQueue(at now_ns: Int64) -> Bool {
         let next_ns = hrt_queue_next_ns(queue)
         return next_ns <= now_ns && next_ns < .max
@@ -155,11 +139,7 @@ extension FiringCore {
 
     /// The deadline of the earliest expired timer of the groups that are served: it has passed, or a precise wait has taken the
     /// timer out of the queue before it.
-    @inlinable @inline(__always)
-    package var firstExpired_ns: Int64 { findFirstExpired() }
-
-    @usableFromInline
-    func findFirstExpired() -> Int64 { expired.first(served)?.place_ns ?? .max }
+    package var firstExpired_ns: Int64 { expired.first(served)?.place_ns ?? .max }
 
     /// Returns the limit of a pass that begins now.
     package func passLimit(now_ns: Int64) -> PassLimit {

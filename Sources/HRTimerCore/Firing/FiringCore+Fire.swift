@@ -17,7 +17,6 @@ extension FiringCore {
 
     /// Decides what to do next. Prepares callbacks for all deadlines up to the horizon, maybe before they come, but for none
     /// after `limit_ns`.
-    @inline(__always)
     package mutating func poll(_ now_ns: Int64, horizon_ns: Int64, limit_ns: Int64, _ fire: inout Fire) -> Poll {
         if isShutDown { return .ended }
         looked_ns = now_ns
@@ -39,7 +38,6 @@ extension FiringCore {
     }
 
     /// Nothing is due: does a bounded part of the tidying, or parks.
-    @inline(__always)
     private mutating func rest() -> Poll {
         if tidy() { return .again }
         let park = nextPark
@@ -78,47 +76,41 @@ extension FiringCore {
     /// Prepares an expired timer's call. Returns false if the policy leaves this tick out, or if there is nothing to call.
     private mutating func prepare(_ entry: ExpiredTimers.Entry, _ now_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = entry.token.slot
-        // Looked up once: the compiler would look it up again after each call and each write.
-        let record = records.place(slot)
+        records[slot].phase = .firing
+        // The end of the call that is under way, in an outer run, arms the timer again.
+        guard !records[slot].isInCall, let target = records[slot].target else { return false }
         fire.place_ns = entry.place_ns
         fire.sequence = entry.sequence
         fire.token = entry.token
-        fire.deadline_ns = record.pointee.position.deadline_ns
-        fire.isEarly = record.pointee.isEarly
+        fire.isEarly = records[slot].isEarly
         fire.begun_ns = now_ns
         fire.isBeforeDeadline = entry.place_ns > now_ns
-        fire.isLent = false
-        let call_ns = max(now_ns, entry.place_ns)
-        record.pointee.phase = .firing
-        // Moved out rather than copied, so that no reference count changes.
-        let target = record.pointee.target.take()
-        let isToBeMade: Bool
-        switch target {
-        case .handler: isToBeMade = prepareHandler(call_ns, &fire)
-        case .owner(let owner):
-            // `armOwned` does not write the deadline to the record.
-            if record.pointee.isOwned { fire.deadline_ns = entry.place_ns }
-            isToBeMade = prepare(owner, call_ns, &fire)
-        case nil: return false
-        }
-        guard isToBeMade else {
-            if fire.leftOut > 0 { noteLeftOut(target, &fire, call_ns) }
-            if isLive(fire.token) { record.pointee.target = consume target }
-            return false
-        }
-        fill(&fire.target, consume target)
-        fire.lateFrom_ns = max(fire.deadline_ns, record.pointee.lateFrom_ns)
+        fire.deadline_ns = records[slot].position.deadline_ns
+        guard prepare(target, max(now_ns, entry.place_ns), &fire) else { return false }
+        fire.target = target
+        fire.lateFrom_ns = max(fire.deadline_ns, records[slot].lateFrom_ns)
         fire.outer = running
         running = (fire.token, hrt_thread_pointer())
+        records[slot].isInCall = true
         account.statistics.fires += 1
         hrt_probe_expire(slot, fire.deadline_ns, now_ns)
         if fire.isBeforeDeadline { waitForCommit(fire.token, fire.place_ns) }
         return true
     }
 
+    /// Prepares what to call as of `call_ns`. Returns false if there is no call.
+    private mutating func prepare(_ target: TimerTarget, _ call_ns: Int64, _ fire: inout Fire) -> Bool {
+        let isToBeMade =
+            switch target {
+            case .handler: prepareHandler(call_ns, &fire)
+            case .owner(let owner): prepare(owner, call_ns, &fire)
+            }
+        if !isToBeMade, fire.leftOut > 0 { noteLeftOut(target, &fire, call_ns) }
+        return isToBeMade
+    }
+
     /// Notes a tick that the policy left out, if somebody watches: no call will tell of it.
-    @inline(never)
-    private mutating func noteLeftOut(_ target: borrowing TimerTarget?, _ fire: inout Fire, _ now_ns: Int64) {
+    private mutating func noteLeftOut(_ target: TimerTarget, _ fire: inout Fire, _ now_ns: Int64) {
         let missed = fire.leftOut
         fire.leftOut = 0
         if leftOut == nil { return }
@@ -192,6 +184,8 @@ extension FiringCore {
 
     private mutating func prepare(_ owner: any TimerOwner, _ call_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = fire.token.slot
+        // `armOwned` does not write the deadline to the record.
+        if records[slot].isOwned { fire.deadline_ns = fire.place_ns }
         if let later_ns = owner.laterDeadline(&self, than: fire.place_ns) {
             records[slot].phase = .idle
             place(fire.token, later_ns)
@@ -227,22 +221,15 @@ extension FiringCore {
         } else {
             account.statistics.fires -= 1
         }
-        // Moved, as in `prepare`.
-        let target = fire.target.take()
         fire.isTimerLive = isLive(fire.token)
-        switch target {
-        case .owner(let owner):
+        if fire.isTimerLive { records[fire.token.slot].isInCall = false }
+        if let owner = fire.owner {
             if !wasCalled { account.countMissed(-fire.missedTicks) }
             owner.finish(wasCalled: wasCalled, now_ns, &self, &fire)
-        default: break
         }
         fire.hasCoreEnded = isShutDown
-        if fire.isTimerLive, wasCalled ? finishCall(&fire, now_ns) : restore(fire) {
-            fill(&records[fire.token.slot].target, consume target)
-        } else {
-            // To be freed after unlocking.
-            fire.target = consume target
-        }
+        // The record keeps the target of a timer that goes on; another one's may be freed now, so after unlocking.
+        if fire.isTimerLive, wasCalled ? finishCall(&fire, now_ns) : restore(fire) { fire.target = nil }
         return fire.isUnfinished
     }
 
@@ -258,7 +245,6 @@ extension FiringCore {
 
     /// Sets the next deadline of a timer that was called, unless its handler or somebody else has set one. Returns false if
     /// this was the timer's last call.
-    @inline(__always)
     private mutating func finishCall(_ fire: inout Fire, _ now_ns: Int64) -> Bool {
         let slot = fire.token.slot
         let record = records.place(slot)
@@ -286,11 +272,11 @@ extension FiringCore {
         return true
     }
 
-    /// Removes a timer that was fired: the fire has its target, and it is not among the expired ones.
-    @inline(__always)
+    /// Removes a timer that was fired: the fire has its target too, and it is not among the expired ones.
     private mutating func removeFired(_ token: TimerToken) {
         _ = hrt_queue_remove(queue, token.c)
         records[token.slot].phase = .vacant
+        records[token.slot].target = nil
         forgetJitter(token.slot)
     }
 }
@@ -298,19 +284,10 @@ extension FiringCore {
 // A thread that changes a timer withdraws the timer's callback first.
 extension FiringCore {
     /// Withdraws the callback if it waits for its deadline. Returns true if so: the caller must wake the thread, to see that.
-    @inlinable @inline(__always)
-    package mutating func withdraw(_ token: TimerToken) -> Bool {
-        isPrepared(token) && withdrawPrepared()
-    }
+    package mutating func withdraw(_ token: TimerToken) -> Bool { isPrepared(token) && commit.withdraw() }
 
     /// Whether the timer's callback is prepared, or was since committed or withdrawn.
-    @inlinable @inline(__always)
-    package func isPrepared(_ token: TimerToken) -> Bool {
-        prepared.slot == token.slot && prepared.generation == token.generation && prepared.owner == token.owner
-    }
-
-    @usableFromInline @inline(never)
-    func withdrawPrepared() -> Bool { commit.withdraw() }
+    package func isPrepared(_ token: TimerToken) -> Bool { prepared == token }
 
     /// Returns true, once, if any thread has withdrawn the timer's callback: the owner must then restore the state before the
     /// call, which is in `before`.

@@ -8,7 +8,7 @@ extension FiringCore {
         if isShutDown { return .stale }
         let token = addRecord(armedFor_ns: .max, TimerOptions())
         let record = records.place(token.slot)
-        fill(&record.pointee.target, .owner(owner))
+        record.pointee.target = .owner(owner)
         record.pointee.isOwned = true
         hasOwners = true
         record.pointee.group = group
@@ -21,46 +21,6 @@ extension FiringCore {
     ///
     /// Does not check that the slot is live, since the owner adds the timer and is the only one that removes it. Does nothing
     /// after the core has ended.
-    @inline(__always)
-    package mutating func armOwned(
-        _ token: TimerToken,
-        deadline_ns: Int64,
-        tolerance_ns: Int64,
-        _ now_ns: @autoclosure () -> Int64
-    ) -> Bool {
-        // Checked first: a core that is shut down has no records to look into.
-        guard !isShutDown, precision != .coalesced || tolerance_ns <= 0 && isPlain(token.slot), prepared == .stale,
-            !hasExpired,
-            deadline_ns >= parkedUntil_ns, deadline_ns > looked_ns, deadline_ns < .max
-        else { return armOwnedRarely(token, deadline_ns, tolerance_ns, now_ns()) }
-        hrt_queue_arm_slot(queue, token.slot, deadline_ns)
-        hrt_probe_arm(token.slot, deadline_ns)
-        return false
-    }
-
-    /// Handles every case. A function apart, since the rare cases save registers that the common case need not save.
-    @inline(never)
-    private mutating func armOwnedRarely(
-        _ token: TimerToken,
-        _ deadline_ns: Int64,
-        _ tolerance_ns: Int64,
-        _ now_ns: @autoclosure () -> Int64
-    ) -> Bool {
-        if isShutDown { return false }
-        let isWithdrawn = withdraw(token)
-        if deadline_ns == .max {
-            disarm(token)
-            return isWithdrawn
-        }
-        if precision == .coalesced { setOptions(TimerOptions(tolerance_ns: max(0, tolerance_ns)), for: token) }
-        lookAgain(deadline_ns, now_ns())
-        place(token, deadline_ns)
-        return mustWake(for: token, deadline_ns, now_ns()) || isWithdrawn
-    }
-
-    /// Arms an owner's timer that wants a precision too; otherwise as `armOwned(_:deadline_ns:tolerance_ns:_:)`. An owner that
-    /// no longer wants one calls `clearOptions(for:)`.
-    @inline(never)
     package mutating func armOwned(
         _ token: TimerToken,
         deadline_ns: Int64,
@@ -79,12 +39,7 @@ extension FiringCore {
         return mustWake(for: token, deadline_ns, now_ns()) || isWithdrawn
     }
 
-    /// Clears the timer's options, from its next arming on.
-    package mutating func clearOptions(for token: TimerToken) {
-        if !isShutDown { setOptions(TimerOptions(), for: token) }
-    }
-
-    /// Removes an owner's timer. Moves its target to `target`, which must be nil; the caller releases it after unlocking.
+    /// Removes an owner's timer. Moves its target to `target`, which the caller releases after unlocking.
     /// Returns true if the caller must wake the thread.
     package mutating func removeOwned(_ token: TimerToken, _ target: inout TimerTarget?) -> Bool {
         if isShutDown { return false }

@@ -2,13 +2,10 @@
 import CHRTimer
 
 /// An instant to park until, and whether to be awake a spin window before it.
-///
-/// Usable from inline code: a loop, which is in another module, makes and reads one in each pass.
-@usableFromInline package struct Park: Sendable {
-    @usableFromInline package var until_ns: Int64
-    @usableFromInline package var isPrecise: Bool
+package struct Park: Sendable {
+    package var until_ns: Int64
+    package var isPrecise: Bool
 
-    @inlinable @inline(__always)
     package init(until_ns: Int64, isPrecise: Bool = false) {
         self.until_ns = until_ns
         self.isPrecise = isPrecise
@@ -19,18 +16,13 @@ import CHRTimer
 extension FiringCore {
     /// The deadline of the next timer or, where tolerances count, the earliest end of a window; `Int64.max` if nothing is
     /// armed. Exact once `normalize()` has returned false; before that it may be too early.
-    @inlinable @inline(__always)
-    package var nextPark: Park { parkNext() }
-
-    @usableFromInline
-    func parkNext() -> Park {
+    package var nextPark: Park {
         let park = nextParkOfQueue
         // A precise wait that was interrupted has already taken this timer out of the queue.
         let taken_ns = firstExpired_ns
         return taken_ns == .max ? park : Park(until_ns: min(park.until_ns, taken_ns), isPrecise: true)
     }
 
-    @inline(__always)
     private var nextParkOfQueue: Park {
         let until_ns = precision == .coalesced ? hrt_queue_next_wake_ns(queue) : hrt_queue_next_ns(queue)
         if precision == .precise { return Park(until_ns: until_ns, isPrecise: true) }
@@ -90,7 +82,6 @@ extension FiringCore {
     }
 
     /// Notes that the thread is awake, or about to be.
-    @inline(__always)
     package mutating func stayAwake() { parkedUntil_ns = .min }
 
     /// Notes that the clock was moved. While nothing is being fired, this counts as a poll that found nothing due.
@@ -114,7 +105,6 @@ extension FiringCore {
 
     /// Returns true if the caller must wake the thread for a deadline that was set just now. `now_ns` is evaluated only if the
     /// deadline may be past.
-    @inline(__always)
     package mutating func mustWake(
         for token: TimerToken,
         _ deadline_ns: Int64,
@@ -127,15 +117,9 @@ extension FiringCore {
     }
 
     /// Returns true if the caller must wake the thread for a deadline from which lateness counts in any case.
-    @inline(__always)
     package mutating func mustWake(for token: TimerToken, _ deadline_ns: Int64) -> Bool {
         // A precise deadline needs the thread a little earlier.
         guard deadline_ns.subtractingSaturating(Self.preciseNeighbourhood_ns) < parkedUntil_ns else { return false }
-        return mustWakeRarely(for: token, deadline_ns)
-    }
-
-    @inline(never)
-    private mutating func mustWakeRarely(for token: TimerToken, _ deadline_ns: Int64) -> Bool {
         var wake_ns = deadline_ns
         if records[token.slot].isPrecise, !parksPrecisely {
             wake_ns = deadline_ns.subtractingSaturating(Self.preciseNeighbourhood_ns)

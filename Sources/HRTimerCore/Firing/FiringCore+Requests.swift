@@ -4,14 +4,13 @@ import HRTimerLibc
 
 // What the users of an engine request.
 extension FiringCore {
-    @inline(__always)
-    package mutating func add(_ target: consuming TimerTarget, _ request: TimerRequest) -> TimerToken {
+    package mutating func add(_ target: TimerTarget, _ request: TimerRequest) -> TimerToken {
         let options = options(request)
         let isPast = isFiring && request.deadline_ns <= looked_ns
         let token = addRecord(armedFor_ns: isPast || !options.isPlain ? .max : request.deadline_ns, options)
         let slot = token.slot
         let record = records.place(slot)
-        fill(&record.pointee.target, consume target)
+        record.pointee.target = target
         record.pointee.recurrence = request.repetition
         record.pointee.isJittered = request.jitter != nil
         if let jitter = request.jitter { jitters[slot] = jitter }
@@ -41,14 +40,12 @@ extension FiringCore {
     /// Arms a timer. While handlers are being called, a deadline that the thread has already passed, for example that of a
     /// burst's next tick, is queued as if it were the instant of the thread's latest poll. So a timer that was due earlier is
     /// called earlier: it waits for at most one such call of each other timer, however far behind that timer is.
-    @inline(__always)
     mutating func setDeadline(_ token: TimerToken, _ deadline_ns: Int64, roundedUp_as: UInt32 = 0) {
         records[token.slot].position.move(to: ExactInstant(deadline_ns, roundedUp_as: roundedUp_as))
         place(token, deadline_ns)
     }
 
     /// Arms an owner's timer as `setDeadline` does, but leaves its position alone, which says what the owner waits for.
-    @inline(__always)
     mutating func place(_ token: TimerToken, _ deadline_ns: Int64) {
         if isFiring, deadline_ns <= looked_ns {
             arm(token, deadline_ns, place_ns: looked_ns)
@@ -104,19 +101,13 @@ extension FiringCore {
     }
 
     /// Returns a given deadline with the timer's jitter, if it has one.
-    @inline(__always)
     private mutating func placed_ns(_ deadline_ns: Int64, _ slot: UInt32) -> Int64 {
         records[slot].isJittered ? jitters[slot]?.place(deadline_ns) ?? deadline_ns : deadline_ns
     }
 
     /// Removes the timer's jitter: its slot will soon be another timer's.
-    @inline(__always)
     mutating func forgetJitter(_ slot: UInt32) {
-        if records[slot].isJittered { dropJitter(slot) }
-    }
-
-    @inline(never)
-    private mutating func dropJitter(_ slot: UInt32) {
+        guard records[slot].isJittered else { return }
         jitters[slot] = nil
         records[slot].isJittered = false
     }

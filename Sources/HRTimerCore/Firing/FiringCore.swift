@@ -64,8 +64,6 @@ import Synchronization
     /// Threads that wait for the running handler to return.
     var waiters = WaitList()
 
-    private let byAddress = PassedByAddress()
-
     package var account = FiringAccount()
     /// The ticks that policies left out since somebody last took these; nil unless somebody watches the driver.
     package var leftOut: [LeftOutTick]?
@@ -101,22 +99,15 @@ import Synchronization
     }
 
     /// Ends the process if `status` says that memory, or the 2^28 slots, have run out. Swift does the same everywhere else.
-    @inline(__always)
     private static func requireMemory(_ status: Int32) {
-        if status != 0 { failForMemory(status) }
-    }
-
-    @inline(never)
-    private static func failForMemory(_ status: Int32) -> Never {
+        if status == 0 { return }
         fatalError("no memory for one more timer: \(TimerError(operation: "grow", errorNumber: -status))")
     }
 
-    @inlinable @inline(__always)
-    package var isInForkedChild: Bool { generation != hrt_fork_generation() }
+    @inlinable    package var isInForkedChild: Bool { generation != hrt_fork_generation() }
 
     /// Whether the core has ended; true also in a child of fork(2), which lacks the thread. Nothing else may be read there.
-    @inlinable @inline(__always)
-    package var isShutDown: Bool { hasEnded || isInForkedChild }
+    @inlinable    package var isShutDown: Bool { hasEnded || isInForkedChild }
 }
 
 // Sendable: it alone owns the memory behind its pointers and, being noncopyable, it is in one place at a time.
@@ -134,8 +125,8 @@ package struct EndedTimers: Sendable {
     package private(set) var owners: [any TimerOwner] = []
     private var handlers: [@Sendable (TimerFire) -> Void] = []
 
-    mutating func append(_ target: consuming TimerTarget?) {
-        switch consume target {
+    mutating func append(_ target: TimerTarget?) {
+        switch target {
         case .owner(let owner): owners.append(owner)
         case .handler(let handler): handlers.append(handler)
         case nil: break
@@ -177,7 +168,6 @@ extension FiringCore {
     }
 
     /// Adds a timer's record. Fields that are not set here keep what the slot's former timer had in them.
-    @inline(__always)
     mutating func addRecord(armedFor_ns deadline_ns: Int64, _ options: TimerOptions) -> TimerToken {
         var token = hrt_token()
         if deadline_ns < .max {
@@ -192,6 +182,7 @@ extension FiringCore {
         record.pointee.phase = .idle
         record.pointee.isPrecise = options.isPrecise
         record.pointee.isEarly = false
+        record.pointee.isInCall = false
         record.pointee.tolerance_ns = options.tolerance_ns
         return TimerToken(token, owner: id)
     }
@@ -201,16 +192,15 @@ extension FiringCore {
         token.owner == id && hrt_queue_is_live(queue, token.c)
     }
 
-    /// Removes the timer and returns its group, or nil if the token is stale. Moves its target to `target`, which must be nil;
-    /// the caller releases it after unlocking, since what it captured may call back when it is freed.
+    /// Removes the timer and returns its group, or nil if the token is stale. Moves its target to `target`, which the caller
+    /// releases after unlocking, since what it captured may call back when it is freed.
     package mutating func remove(_ token: TimerToken, _ target: inout TimerTarget?) -> FiringGroup? {
         guard token.owner == id, hrt_queue_remove(queue, token.c) else { return nil }
         leaveExpired(token.slot)
         forgetJitter(token.slot)
-        let record = records.place(token.slot)
-        record.pointee.phase = .vacant
-        fill(&target, record.pointee.target.take())
-        return record.pointee.group
+        records[token.slot].phase = .vacant
+        target = records[token.slot].target.take()
+        return records[token.slot].group
     }
 
     /// Removes a timer that has no target; see `remove(_:_:)`. Returns false if the token is stale.
@@ -230,7 +220,8 @@ extension FiringCore {
         expired.removeAll()
         jitters = [:]
         var ended = EndedTimers()
-        records.forEach { ended.append($0.target.take()) }
+        // A call that is under way tells its owner by itself, when it has returned.
+        records.forEach { if !$0.isInCall { ended.append($0.target.take()) } }
         records = SlotArray { TimerRecord() }
         return ended
     }
@@ -239,8 +230,8 @@ extension FiringCore {
         token.owner == id && hrt_queue_is_armed(queue, token.c)
     }
 
-    /// Calls `body` with the deadline, group and target of every timer. The target is nil while a fire has it.
-    package mutating func forEachTimer(_ body: (Int64, FiringGroup, borrowing TimerTarget?) -> Void) {
+    /// Calls `body` with the deadline, group and target of every timer.
+    package mutating func forEachTimer(_ body: (Int64, FiringGroup, TimerTarget?) -> Void) {
         records.forEach { if $0.phase != .vacant { body($0.position.deadline_ns, $0.group, $0.target) } }
     }
 
@@ -254,8 +245,7 @@ extension FiringCore {
     package func group(of token: TimerToken) -> FiringGroup { records[token.slot].group }
 
     /// Returns a pointer to a live timer's record, valid until the timer is removed. Must be called with the lock held.
-    @inlinable @inline(__always)
-    package func record(of token: TimerToken) -> UnsafeMutablePointer<TimerRecord> { records.place(token.slot) }
+    @inlinable    package func record(of token: TimerToken) -> UnsafeMutablePointer<TimerRecord> { records.place(token.slot) }
 
     /// Moves a live timer to another group.
     package mutating func setGroup(_ group: FiringGroup, of token: TimerToken) {
@@ -270,8 +260,7 @@ extension FiringCore {
 // Deadlines. The token must be live: the timer's owner has checked that, or is the only one that removes the timer.
 extension FiringCore {
     /// Sets the options that hold from the timer's next arming on.
-    @inlinable @inline(__always)
-    package mutating func setOptions(_ options: TimerOptions, for token: TimerToken) {
+    @inlinable    package mutating func setOptions(_ options: TimerOptions, for token: TimerToken) {
         if !hasOptions, options.isPlain { return }
         hasOptions = true
         records[token.slot].tolerance_ns = options.tolerance_ns
@@ -279,8 +268,7 @@ extension FiringCore {
     }
 
     /// Whether the timer has no options beside its deadline.
-    @inlinable @inline(__always)
-    package func isPlain(_ slot: UInt32) -> Bool {
+    @inlinable    package func isPlain(_ slot: UInt32) -> Bool {
         !hasOptions || records[slot].tolerance_ns <= 0 && !records[slot].isPrecise
     }
 
@@ -304,7 +292,6 @@ extension FiringCore {
     /// Arms the timer for a deadline that has passed. Among other timers it is placed as if its deadline were `place_ns`, which
     /// is not earlier. The end of its tolerance window stays: on virtual time the turn in which it is due may be over before
     /// `place_ns`.
-    @inline(never)
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, place_ns: Int64) {
         leaveExpired(token.slot)
         let slot = token.slot
@@ -315,7 +302,6 @@ extension FiringCore {
         hrt_queue_arm_slot_tolerant(queue, slot, place_ns, rest_ns)
     }
 
-    @inline(never)
     mutating func armWithOptions(_ slot: UInt32, _ deadline_ns: Int64) {
         if records[slot].isPrecise {
             hrt_queue_arm_slot_precise(queue, slot, deadline_ns)
@@ -332,7 +318,6 @@ extension FiringCore {
     }
 
     /// Whether the timer's callback is prepared or running, and nobody has armed or disarmed the timer since.
-    @inline(__always)
     package func isUntouchedSinceCall(_ token: TimerToken) -> Bool {
         guard isLive(token) else { return false }
         let phase = records[token.slot].phase

@@ -40,13 +40,11 @@
     @inlinable package var repeats: Bool { interval.whole_ns != 0 }
 
     /// Returns the same interval with another policy.
-    @inlinable @inline(__always)
-    package func with(_ policy: MissedTickPolicy) -> Recurrence { Recurrence(interval: interval, policy: policy) }
+    @inlinable    package func with(_ policy: MissedTickPolicy) -> Recurrence { Recurrence(interval: interval, policy: policy) }
 
     /// Returns the tolerance that counts: not negative, and at most half the interval, so that no tick comes as late as the
     /// next.
-    @inlinable @inline(__always)
-    package func tolerance_ns(requested requested_ns: Int64) -> Int64 {
+    @inlinable    package func tolerance_ns(requested requested_ns: Int64) -> Int64 {
         min(max(0, requested_ns), repeats ? interval.whole_ns / 2 : .max)
     }
 }
@@ -79,7 +77,6 @@
     /// Moves to another deadline. Unreported ticks stay unreported.
     package mutating func move(to deadline: ExactInstant) { self.deadline = deadline }
 
-    @inline(__always)
     fileprivate mutating func advance(by interval: ExactInterval) { deadline.advance(by: interval) }
 
     /// Returns the latest nominal deadline at or before `now_ns`, which must not be before this one.
@@ -144,7 +141,6 @@ extension Recurrence {
     }
 
     /// Moves `position` to the nominal deadline that follows.
-    @inline(__always)
     package func advance(_ position: inout GridPosition) { position.advance(by: interval) }
 }
 

@@ -2,12 +2,11 @@
 import CHRTimer
 
 /// What the core keeps of one timer beside its place in the queue. Guarded by the core's lock, like all of the core.
-///
-/// The fields that a fire of an owner's timer touches come first, so that they share one cache line. Those that moving a timer
-/// touches lie together (`bench ops --operation re-arm`).
 @usableFromInline package struct TimerRecord: ~Copyable, Sendable {
-    /// What the timer calls. Nil in a free slot, and while a fire has it.
+    /// What the timer calls; nil in a free slot.
     var target: TimerTarget?
+    /// Whether a call is under way. A nested run of a loop does not call the timer again meanwhile.
+    var isInCall = false
     /// See `Phase`. Means nothing while the timer is armed: arming an owner's timer leaves the record alone, to save a cache
     /// line.
     @usableFromInline var phase = Phase.vacant
@@ -63,12 +62,11 @@ import CHRTimer
         self.isPrecise = isPrecise
     }
 
-    @inlinable @inline(__always)
-    var isPlain: Bool { tolerance_ns <= 0 && !isPrecise }
+    @inlinable    var isPlain: Bool { tolerance_ns <= 0 && !isPrecise }
 }
 
-/// What a timer calls. Noncopyable, so that it is moved during a fire and no reference is counted.
-package enum TimerTarget: ~Copyable, Sendable {
+/// What a timer calls.
+package enum TimerTarget: Sendable {
     case handler(@Sendable (TimerFire) -> Void)
     case owner(any TimerOwner)
 }
@@ -98,7 +96,6 @@ package struct TimerRequest {
 
     /// Sets the deadline and the recurrence of a timer that may have a jitter and a random phase. `random` is called for each
     /// of them that has no seed.
-    @inline(__always)
     package mutating func set(
         _ deadline_ns: Int64,
         _ repetition: Recurrence,
@@ -111,7 +108,6 @@ package struct TimerRequest {
         if jitter != nil || phase != .given { spread(jitter, phase, random) }
     }
 
-    @inline(never)
     private mutating func spread(_ jitter: Jitter?, _ phase: TimerPhase, _ random: () -> UInt64) {
         deadline_ns = phase.first_ns(deadline_ns, repetition, random: random())
         guard let jitter, repetition.repeats else { return }

@@ -1,5 +1,4 @@
 #if os(Linux)
-public import CHRTimer
 import HRTimerLibc
 
 /// The elements that belong to a queue's timers, indexed by slot. They never move: they lie in chunks that are mapped from
