@@ -5,9 +5,7 @@ import Synchronization
 
 extension SourceCore: TimerOwner {
     /// Arms the engine's timer if a call may come, and disarms it otherwise. Returns true if the caller must wake the engine.
-    ///
-    /// After a call the timer is armed only for an expected deadline: while the call was in flight, nothing else armed it.
-    func rearm(_ state: inout State, _ engine: inout FiringCore, isAfterCall: Bool = false) -> Bool {
+    func rearm(_ state: inout State, _ engine: inout FiringCore) -> Bool {
         // A source that was never active is not armed.
         guard let timer = state.timer, state.isActive, !engine.isShutDown else { return false }
         var deadline_ns = Int64.max
@@ -19,22 +17,12 @@ extension SourceCore: TimerOwner {
                 && state.precision == nil
             movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
         }
-        var isArmed = !isAfterCall
-        if let extras = state.extras {
-            if extras.pointee.expected_ns < .max {
-                if Self.isExpected(deadline_ns, extras) { return false }
-                isArmed = true
-            }
-            if let alarm = extras.pointee.owned.alarm {
-                alarm.set(deadline_ns: deadline_ns)
-                deadline_ns = .max
-            } else if extras.pointee.lead != nil {
-                deadline_ns = beforeDeadline(deadline_ns, &state)
-            }
+        if let alarm = state.alarm {
+            alarm.set(deadline_ns: deadline_ns)
+            deadline_ns = .max
+        } else if state.hasLead {
+            deadline_ns = beforeDeadline(deadline_ns, &state)
         }
-        // Mostly there is nothing to disarm, and then the queue is not looked at. An idle source may still be armed for what was
-        // expected before its target changed.
-        if deadline_ns == .max, !isArmed, !state.isIdle { return false }
         return arm(timer, deadline_ns, &state, &engine)
     }
 
@@ -73,7 +61,7 @@ extension SourceCore: TimerOwner {
             engine.countFire()
             return (rearm(&state, &engine), submit)
         }
-        return (rearm(&state, &engine, isAfterCall: isAfterCall), nil)
+        return (rearm(&state, &engine), nil)
     }
 
     /// Returns the reading of the clock that the deadlines are on.
@@ -92,7 +80,7 @@ extension SourceCore: TimerOwner {
     }
 
     package func shownDeadline_ns(_ armed_ns: Int64) -> Int64 {
-        // While a call is in flight, no deadline is waited for: the timer is armed for an expected one at most (`expect`).
+        // While a call is in flight, no deadline is waited for.
         if state.isInFlight { return .max }
         let movable_ns = movable_ns.load(ordering: .relaxed)
         // A deadline that had passed when it was armed may be armed for a later instant.
@@ -114,7 +102,6 @@ extension SourceCore: TimerOwner {
         // Closed once more: a thread may have moved the deadline after the engine looked.
         close(engine)
         let record = engine.record(of: fire.token)
-        state.extras?.pointee.expected_ns = .max
         guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return false }
         let now_ns = state.alarm?.time.now_ns ?? now_ns
         guard state.event != nil else {
@@ -177,7 +164,7 @@ extension SourceCore: TimerOwner {
             return
         }
         // The submitted call ends on its queue.
-        if wasCalled { return expect(&engine) }
+        if wasCalled { return }
         state.isInFlight = state.isCancelled
         rearmUnlessPutBack(&engine)
         if state.isCancelled { fire.block = Callback { [self] in finishCancellingOnTarget() } }
@@ -195,7 +182,7 @@ extension SourceCore: TimerOwner {
                 state.restoreTicks(engine.before, record)
             }
         }
-        if wasCalled { _ = rearm(&state, &engine, isAfterCall: true) } else { rearmUnlessPutBack(&engine) }
+        if wasCalled { _ = rearm(&state, &engine) } else { rearmUnlessPutBack(&engine) }
         if latch == nil, !state.isCancelled { return }
         let isCancelled = state.isCancelled
         // On virtual time this thread may be inside the `cancel()` that has withdrawn the call.

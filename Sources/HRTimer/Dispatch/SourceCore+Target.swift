@@ -48,7 +48,6 @@ extension SourceCore {
     func setDelivery(_ state: inout State, _ extras: UnsafeMutablePointer<SourceExtras>) {
         extras.pointee.owned.submit = submission(of: extras.pointee.owned.target, on: extras.pointee.owned.actor)
         extras.pointee.lead = lead(state)
-        extras.pointee.expected_ns = .max
     }
 
     /// Nil unless a precise source is called on the target's own threads: a spin must not keep an actor busy.

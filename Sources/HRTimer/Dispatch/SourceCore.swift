@@ -8,8 +8,7 @@ import Synchronization
 /// The source's grid is in the engine's record of its timer: the next nominal deadline that was not counted yet, and the
 /// recurrence. The engine fires once, and its timer is armed again only when the handler has returned. While a handler runs, or
 /// while the source is suspended, nothing is armed and nothing wakes. The next call counts by arithmetic the ticks that passed
-/// meanwhile. A call on a queue has the timer armed for the following deadline at once, so that its end need not wake the
-/// engine (`SourceCore+Expecting`): at most one wake-up while the call runs, or while it waits in a blocked queue.
+/// meanwhile. A call on a queue is one wake-up more: its end, on another thread, wakes the engine for the following deadline.
 ///
 /// The engine's lock guards the state, so that scheduling takes one lock for both. Nothing is called with the lock held.
 @usableFromInline package final class SourceCore: @unchecked Sendable {

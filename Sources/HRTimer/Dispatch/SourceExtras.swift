@@ -30,8 +30,6 @@ struct SourceExtras {
     /// The jitter that the user set, with a seed; and the jitter that is in effect while the source repeats.
     var givenJitter: Jitter?
     var jitter: TickJitter?
-    /// The deadline after that of the call in flight, if the engine's timer is already armed for it; otherwise `Int64.max`.
-    var expected_ns = Int64.max
 }
 
 extension SourceCore.State {

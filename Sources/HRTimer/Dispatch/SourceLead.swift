@@ -17,7 +17,6 @@ struct SourceLead: Sendable {
     private(set) var lead_ns: Int64 = 0
     /// The deadline that the call in flight was submitted for.
     private var submittedFor_ns = Int64.min
-    private var expected: (sleep_ns: Int64, lead_ns: Int64) = (0, 0)
 
     init(budget: SpinBudget) {
         window = SpinWindow(budget: budget)
@@ -30,16 +29,6 @@ struct SourceLead: Sendable {
         lead_ns = hrt_spin_window_ns(window.c, sleep_ns, now_ns)
         return deadline_ns.subtractingSaturating(lead_ns)
     }
-
-    /// Returns the instant of submission for the deadline after that of the call in flight. That call needs the present lead
-    /// until it has begun: the new one holds only from `confirm` on.
-    mutating func expect(_ deadline_ns: Int64, now_ns: Int64) -> Int64 {
-        let length_ns = max(0, deadline_ns.subtractingSaturating(now_ns))
-        expected = (length_ns, hrt_spin_window_ns(window.c, length_ns, now_ns))
-        return deadline_ns.subtractingSaturating(expected.lead_ns)
-    }
-
-    mutating func confirm() { (sleep_ns, lead_ns) = expected }
 
     mutating func submit(for deadline_ns: Int64) { submittedFor_ns = deadline_ns }
 

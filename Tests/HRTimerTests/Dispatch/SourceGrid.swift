@@ -31,12 +31,6 @@ struct SourceGrid {
         return Int64(rest > 0 ? whole + 1 : whole)
     }
 
-    /// The deadline that follows the next one; nil if there is none.
-    var second_ns: Int64? {
-        guard let next_as, interval_as > 0 else { return nil }
-        return Self.roundedUp_ns(next_as + interval_as)
-    }
-
     func hasCome(_ now_ns: Int64) -> Bool { next_ns.map { $0 <= now_ns } ?? false }
 
     /// Passes each deadline that has come. Returns their number.

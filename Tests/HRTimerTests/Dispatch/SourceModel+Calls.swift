@@ -18,17 +18,12 @@ extension SourceModel {
     }
 
     func disarm(_ number: Int) {
-        sources[number].expected_ns = nil
         waits.removeAll { $0.source == number && $0.job == .call }
     }
 
     private func rearm(_ number: Int) {
         let source = sources[number]
         let deadline_ns = source.isReady && !source.isIdle && !source.isGone ? source.grid.next_ns : nil
-        if let expected_ns = source.expected_ns, expected_ns == deadline_ns {
-            sources[number].expected_ns = nil
-            return
-        }
         disarm(number)
         guard let deadline_ns else { return }
         let isMovable = source.grid.interval_as == 0 && source.leeway_ns == 0 && source.precision == nil
@@ -121,12 +116,10 @@ extension SourceModel {
         if wait.isMovable, let next_ns = sources[number].grid.next_ns, next_ns > wait.deadline_ns {
             return arm(number, next_ns, isMovable: true)
         }
-        sources[number].expected_ns = nil
         guard sources[number].isReady else { return }
         guard sources[number].eventHandler != nil else { return beIdle(number) }
         if sources[number].isElsewhere {
-            submit(number)
-            return expect(number)
+            return submit(number)
         }
         guard let handler = begin(number) else { return rearm(number) }
         onEngine {
@@ -140,13 +133,6 @@ extension SourceModel {
     private func beIdle(_ number: Int) {
         sources[number].grid.forget(now_ns)
         sources[number].isIdle = true
-    }
-
-    /// Arms the engine for the deadline after that of the call that was submitted, unless that is decided when it returns.
-    private func expect(_ number: Int) {
-        guard sources[number].policy != .delay, let second_ns = sources[number].grid.second_ns else { return }
-        arm(number, second_ns, isMovable: false)
-        sources[number].expected_ns = second_ns
     }
 
     /// The event handler to call; nil if the policy leaves the tick out.

@@ -49,8 +49,6 @@ final class SourceModel: SourceWorld {
         var data: UInt = 0
         /// That of the call under way; nil once the source was scheduled anew.
         var policyOfCall: MissedTickPolicy?
-        /// The deadline after that of the call under way, for which the engine is armed already.
-        var expected_ns: Int64?
         var calls = 0
         /// Whether one of its handlers runs.
         var isRunning = false
@@ -157,8 +155,6 @@ final class SourceModel: SourceWorld {
         case .setTarget(let isElsewhere):
             if isCancelled { return }
             sources[number].isElsewhere = isElsewhere
-            // A call that begins elsewhere from now on is not the one for which a deadline is expected.
-            sources[number].expected_ns = nil
         case .look: look(number)
         }
     }

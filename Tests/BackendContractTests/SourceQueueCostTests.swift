@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 
 /// The cost of calls on queues for the engine's thread. The machine's load may raise a count: one try of many must pass.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct SourceExpectingTests {
-    private let queue = DispatchQueue(label: "expecting")
+@Suite(.serialized, .timeLimit(.minutes(15))) struct SourceQueueCostTests {
+    private let queue = DispatchQueue(label: "queue-cost")
 
     /// Returns what the engine did for so many calls, each of which takes `handler_us`, and the ticks that they reported.
     private func statistics(
@@ -17,7 +17,7 @@ import Testing
         precision: TimerPrecision = .normal,
         handler_us: UInt32 = 0
     ) throws -> (EngineStatistics, ticks: UInt) {
-        let engine = try TimerEngine(.init(name: "expecting", precision: precision))
+        let engine = try TimerEngine(.init(name: "queue-cost", precision: precision))
         defer { engine.shutdown() }
         let count = Atomic(0)
         let ticks = Atomic<UInt>(0)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "A call on a queue that ends in time does not wake the engine again: the engine wakes once per call",
+        "A call on a queue that ends in time wakes the engine at most twice: for its deadline, and when it ends",
         arguments: [TimerPrecision.coalesced, .normal, .precise]
     )
     func inTime(_ precision: TimerPrecision) throws {
@@ -43,26 +43,26 @@ import Testing
         for _ in 0..<20 {
             let (statistics, _) = try statistics(calls: 100, every: .milliseconds(2), precision: precision)
             seen.append(statistics)
-            if statistics.wakesSent <= 20, statistics.wakeups <= 130 { return }
+            if statistics.wakesSent <= 120, statistics.wakeups <= 230 { return }
         }
-        Issue.record("no try of 20 did without waking the engine: \(seen)")
+        Issue.record("no try of 20 did with two wake-ups a call: \(seen)")
     }
 
-    @Test("Calls that overrun their interval wake the engine once each at most, and lose no tick")
+    @Test("Calls on a queue that overrun their interval lose no tick, and the engine sleeps meanwhile")
     func overrunning() throws {
         var seen: [EngineStatistics] = []
         for _ in 0..<20 {
             let (statistics, ticks) = try statistics(calls: 40, every: .milliseconds(1), handler_us: 2500)
             #expect(ticks >= 80)
             seen.append(statistics)
-            if statistics.wakeups <= 60 { return }
+            if statistics.wakeups <= 100 { return }
         }
         Issue.record("no try of 20 let the engine sleep: \(seen)")
     }
 
-    @Test("A queue that is blocked for long costs the engine one wake-up")
+    @Test("A queue that is blocked for long does not wake the engine meanwhile")
     func blocked() throws {
-        let engine = try TimerEngine(.init(name: "expecting"))
+        let engine = try TimerEngine(.init(name: "queue-cost"))
         defer { engine.shutdown() }
         let count = Atomic(0)
         let latch = DispatchSemaphore(value: 0)
