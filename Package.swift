@@ -120,11 +120,11 @@ let package = Package(
         .target(
             name: "CWaylandWindow",
             dependencies: ["CVsync"],
-            path: "CSources/CWaylandWindow",
+            path: "Tests/Windows/CWaylandWindow",
             cSettings: [.define("_GNU_SOURCE")]
         ),
         // A client of X servers, for examples and tests.
-        .target(name: "CX11Window", path: "CSources/CX11Window", cSettings: [.define("_GNU_SOURCE")]),
+        .target(name: "CX11Window", path: "Tests/Windows/CX11Window", cSettings: [.define("_GNU_SOURCE")]),
         .target(
             name: "CBench",
             dependencies: ["CHRTimer", "CLibevent"],
@@ -152,7 +152,7 @@ let package = Package(
         ),
 
         // A snippet can import nothing but the library; this one needs the kernel's header.
-        .systemLibrary(name: "CEpoll", path: "CSources/CEpoll"),
+        .systemLibrary(name: "CEpoll", path: "Tests/CEpoll"),
         .executableTarget(
             name: "LoopInEpoll",
             dependencies: ["HRTimer", "CEpoll"],

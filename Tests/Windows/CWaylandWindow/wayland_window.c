@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../CHRTimer/hrt_status.h"
+#include "../../../CSources/CHRTimer/hrt_status.h"
 #include "vs_wl.h"
 
 enum { SIDE = 64, BYTES = SIDE * SIDE * 4, XRGB8888 = 1 };
