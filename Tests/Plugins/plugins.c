@@ -7,11 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "hrt_hot.h"
 #include "hrt_recorder.h"
 
 typedef struct {
-    const hrt_touched_memory *(*touched_here)(void);
     void (*add)(hrt_recorder *recorder, const hrt_record *record);
     hrt_recorder *recorder;
 } plugin;
@@ -20,7 +18,7 @@ static void *use(void *context) {
     plugin *used = context;
     hrt_record record = {.begin_ns = 1};
     used->add(used->recorder, &record);
-    return (void *)used->touched_here()[HRT_TOUCHED_HOT_DATA].address;
+    return used->recorder;
 }
 
 static void *find(void *library, const char *name) {
@@ -38,11 +36,11 @@ int main(int count, char **paths) {
             return 1;
         }
         int (*create)(size_t, hrt_recorder **) = find(library, "hrt_recorder_create");
-        plugin used = {find(library, "hrt_touched_here"), find(library, "hrt_recorder_add"), NULL};
+        plugin used = {find(library, "hrt_recorder_add"), NULL};
         pthread_t thread;
-        void *touched = NULL;
+        void *recorded = NULL;
         if (create(16, &used.recorder) != 0 || pthread_create(&thread, NULL, use, &used) != 0 ||
-            pthread_join(thread, &touched) != 0 || touched == NULL) {
+            pthread_join(thread, &recorded) != 0 || recorded == NULL) {
             fprintf(stderr, "plugin %d does not work\n", number);
             return 1;
         }
