@@ -3,11 +3,12 @@ import Glibc
 import HRTimer
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 /// Handlers that are isolated to an actor, on the real kernel. A test process has an asynchronous main function, so that its
 /// main queue does not belong to the main thread.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct ActorHandlerTests {
+@Suite(.serialized, .hangLimit) struct ActorHandlerTests {
     @MainActor private final class Model {
         var calls: [String] = []
 
@@ -134,7 +135,7 @@ import Testing
 }
 
 /// The values that a handler on an actor reads. They belong to its own call, however late the actor gets to it.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct ActorReportTests {
+@Suite(.serialized, .hangLimit) struct ActorReportTests {
     /// Returns how many ticks of the grid have come by now.
     private static func ticks(since first: MonotonicInstant, _ interval: Duration) -> Int {
         Int((MonotonicInstant.now - first) / interval) + 1
@@ -284,7 +285,7 @@ import Testing
 }
 
 /// `scheduledHere`: a block that is not Sendable stays on its thread.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct LocalHandlerTests {
+@Suite(.serialized, .hangLimit) struct LocalHandlerTests {
     /// An object that is not Sendable, and records which thread frees it.
     private final class Local {
         var calls = 0

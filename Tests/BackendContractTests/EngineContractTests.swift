@@ -3,10 +3,11 @@ import Dispatch
 import HRTimer
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 /// The engine on the real kernel, for each way of waiting.
-@Suite(.serialized) struct EngineContractTests {
+@Suite(.serialized, .hangLimit) struct EngineContractTests {
     private func makeEngine(_ way: ParkStrategy) throws -> TimerEngine {
         try TimerEngine(.init(name: "contract", parkStrategy: way))
     }

@@ -3,6 +3,7 @@ import Dispatch
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HRTimerCore
@@ -10,7 +11,7 @@ import Testing
 /// Changes by other threads while an engine's thread spins up to a deadline. The spin window is taught that wakes come 12 ms
 /// late, so that the thread spins long enough for the test to catch it. Where a busy machine prevents that, the next round
 /// counts.
-@Suite(.serialized) struct EngineSpinContractTests {
+@Suite(.serialized, .hangLimit) struct EngineSpinContractTests {
     private let engine: TimerEngine
     private let calls = Recorder<TimerFire>()
 
@@ -161,7 +162,7 @@ import Testing
         #expect(calls.all.allSatisfy { $0.firedAt >= $0.deadline })
     }
 
-    @Test("A wake that has no reason any more does not make a spun call early", .timeLimit(.minutes(15)))
+    @Test("A wake that has no reason any more does not make a spun call early")
     func wokenForNothing() {
         var rounds = 0
         _ = inSomeRound { deadline in

@@ -1,11 +1,12 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HRTimer
 
 /// The guarantees of a `TimerExecutor`, on real threads.
-@Suite("A timer executor", .timeLimit(.minutes(15)))
+@Suite("A timer executor", .hangLimit)
 struct ExecutorContractTests {
     @Test("runs tasks on its engine's thread, before and after a sleep on a clock of the library")
     func staysOnItsThread() async throws {

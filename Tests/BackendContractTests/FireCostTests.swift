@@ -5,11 +5,12 @@ import Dispatch
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// Budgets of a fire in system calls and allocations, which a tracer and a malloc of our own count. Each count is taken in a
 /// process of its own.
-@Suite(.serialized) struct FireCostTests {
+@Suite(.serialized, .hangLimit) struct FireCostTests {
     @Test(
         "A repeating timer makes at most one futex wait a fire, and no other system call",
         .enabled(if: !isSanitized, "a sanitizer has system calls of its own")

@@ -1,10 +1,11 @@
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// Closures in main-actor code, which are isolated to the main actor without an annotation, called by other threads' loops.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct InheritedActorTests {
+@Suite(.serialized, .hangLimit) struct InheritedActorTests {
     @MainActor private final class Model {
         var calls: [String] = []
 

@@ -7,7 +7,7 @@ import Testing
 @testable import HRTimer
 
 /// Descriptors that somebody else reads too, as a display's source reads an application's connection.
-@Suite(.serialized, .ownThread, .timeLimit(.minutes(15))) struct LoopReadByOthersTests {
+@Suite(.serialized, .ownThread, .hangLimit) struct LoopReadByOthersTests {
     @Test("A read by another thread wakes a sleeping loop for its own source of the descriptor")
     func wakes() throws {
         var ends: [Int32] = [0, 0]

@@ -3,9 +3,10 @@ import HRTimer
 import HRTimerCalendar
 import Seeded
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("A calendar's schedule", .timeLimit(.minutes(15)))
+@Suite("A calendar's schedule", .hangLimit)
 struct CalendarScheduleTests {
     private typealias Policy = Calendar.MatchingPolicy
 
@@ -200,7 +201,7 @@ struct CalendarScheduleTests {
 }
 
 /// Compares schedules with a model that looks at every minute around the clock changes of several time zones.
-@Suite("A calendar's schedule, compared with a minute-by-minute model", .timeLimit(.minutes(15)))
+@Suite("A calendar's schedule, compared with a minute-by-minute model", .hangLimit)
 struct CalendarScheduleModelTests {
     private static let zones = [
         "Europe/Berlin", "America/New_York", "America/Havana", "America/Sao_Paulo", "Asia/Beirut", "Australia/Sydney",

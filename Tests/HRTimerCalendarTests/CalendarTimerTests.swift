@@ -5,10 +5,11 @@ import HRTimerCore
 import HRTimerTesting
 import Seeded
 import TestSupport
+import TestTraits
 import Testing
 
 /// Timers of a wall engine by the calendar, in manual time.
-@Suite("A timer by the calendar", .timeLimit(.minutes(15)))
+@Suite("A timer by the calendar", .hangLimit)
 struct CalendarTimerTests {
     private let time: ManualTime
     private let engine: WallTimerEngine

@@ -1,10 +1,11 @@
 #if compiler(>=6.2)
 import HRTimer
 import HRTimerTesting
+import TestTraits
 import Testing
 
 /// `withDeadline` on frozen time.
-@Suite("Deadlines", .timeLimit(.minutes(15)))
+@Suite("Deadlines", .hangLimit)
 struct DeadlineTests {
     let time = ManualTime()
     let engine: TimerEngine

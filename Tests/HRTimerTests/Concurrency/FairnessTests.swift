@@ -2,11 +2,12 @@
 import HRTimer
 import HRTimerTesting
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of what other tasks get from an executor while a loop of sleeps or ticks is behind. On frozen time: nothing sleeps, since
 /// every deadline has passed.
-@Suite("A loop of waits that is behind", .timeLimit(.minutes(5)))
+@Suite("A loop of waits that is behind", .hangLimit)
 struct FairnessTests {
     /// What the loop waits for.
     enum Wait: CaseIterable {
