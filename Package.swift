@@ -271,7 +271,7 @@ let package = Package(
             swiftSettings: strict
         ),
         // Apart, for it imports Testing, which the tests' programs do without.
-        .target(name: "TestTraits", path: "Tests/TestTraits", swiftSettings: strict),
+        .target(name: "TestTraits", dependencies: ["TestSupport"], path: "Tests/TestTraits", swiftSettings: strict),
         // Ptrace, and signals by the thousand: what Swift cannot do to itself.
         .target(
             name: "CTestSupport",
@@ -282,12 +282,12 @@ let package = Package(
         ),
         .testTarget(
             name: "CHRTimerTests",
-            dependencies: ["CHRTimer", "CTestSupport", "TestSupport"],
+            dependencies: ["CHRTimer", "CTestSupport", "TestSupport", "TestTraits"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "HRTimerCoreTests",
-            dependencies: ["HRTimerCore", "CHRTimer", "HRTimerTesting", "TestSupport"],
+            dependencies: ["HRTimerCore", "CHRTimer", "HRTimerTesting", "TestSupport", "TestTraits"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -333,7 +333,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HRTimerCalendarTests",
-            dependencies: ["HRTimerCalendar", "HRTimer", "HRTimerCore", "HRTimerTesting", "TestSupport", "Seeded"],
+            dependencies: [
+                "HRTimerCalendar", "HRTimer", "HRTimerCore", "HRTimerTesting", "TestSupport", "TestTraits", "Seeded",
+            ],
             swiftSettings: strict
         ),
         // Without MemberImportVisibility, like the code that is ported by scoped imports.

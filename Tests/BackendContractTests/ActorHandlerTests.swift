@@ -3,11 +3,12 @@ import Glibc
 import HRTimer
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 /// Handlers that are isolated to an actor, on the real kernel. A test process has an asynchronous main function, so that its
 /// main queue does not belong to the main thread.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct ActorHandlerTests {
+@Suite(.serialized, .hangLimit) struct ActorHandlerTests {
     @MainActor private final class Model {
         var calls: [String] = []
 
@@ -25,14 +26,6 @@ import Testing
 
     @globalActor private actor Other {
         static let shared = Other()
-    }
-
-    private func until(_ condition: @MainActor () -> Bool) async throws {
-        let limit = MonotonicInstant.now + .seconds(30)
-        while await !condition() {
-            guard .now < limit else { throw TimerError(operation: "see it happen", errorNumber: ETIMEDOUT) }
-            try await Task.sleep(for: .milliseconds(1))
-        }
     }
 
     @Test("Methods of a main-actor type that another thread's loop calls run on the main actor")
@@ -134,7 +127,7 @@ import Testing
 }
 
 /// The values that a handler on an actor reads. They belong to its own call, however late the actor gets to it.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct ActorReportTests {
+@Suite(.serialized, .hangLimit) struct ActorReportTests {
     /// Returns how many ticks of the grid have come by now.
     private static func ticks(since first: MonotonicInstant, _ interval: Duration) -> Int {
         Int((MonotonicInstant.now - first) / interval) + 1
@@ -147,14 +140,6 @@ import Testing
         func note(_ count: Int) {
             calls.append(count)
             ticks += count
-        }
-    }
-
-    private func until(_ condition: @MainActor () -> Bool) async throws {
-        let limit = MonotonicInstant.now + .seconds(30)
-        while await !condition() {
-            guard .now < limit else { throw TimerError(operation: "see it happen", errorNumber: ETIMEDOUT) }
-            try await Task.sleep(for: .milliseconds(1))
         }
     }
 
@@ -181,7 +166,7 @@ import Testing
         }
         source.schedule(deadline: first, repeating: .milliseconds(1))
         source.activate()
-        try await until { tally.calls.count >= 100 }
+        try await until(100) { tally.calls.count }
         await source.cancelAndWait()
         #expect(await tally.calls.allSatisfy { $0 >= 1 })
         #expect(await tally.calls.contains { $0 > 1 })
@@ -284,7 +269,7 @@ import Testing
 }
 
 /// `scheduledHere`: a block that is not Sendable stays on its thread.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct LocalHandlerTests {
+@Suite(.serialized, .hangLimit) struct LocalHandlerTests {
     /// An object that is not Sendable, and records which thread frees it.
     private final class Local {
         var calls = 0

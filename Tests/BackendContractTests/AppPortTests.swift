@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 /// Files written for Apple's timers (Tests/Programs/AppsOnApple), and the same files ported by their imports (AppsOnHRTimer).
-@Suite(.serialized, .timeLimit(.minutes(15))) struct AppPortTests {
+@Suite(.serialized, .hangLimit) struct AppPortTests {
     private static let files = [
         "BackgroundRefresh", "Carousel", "Countdown", "DownloadHUD", "FrameLabel", "Poller", "ViewModel",
     ]

@@ -1,10 +1,11 @@
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// The asynchronous counterparts of blocking calls, on the real kernel.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct AsyncTwinTests {
+@Suite(.serialized, .hangLimit) struct AsyncTwinTests {
     private let ended = Recorder<String>()
 
     /// Waits until the handler has begun, and returns while it still runs.

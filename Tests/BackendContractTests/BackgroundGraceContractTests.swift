@@ -1,6 +1,7 @@
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// Processes that really get SIGTSTP and stop. A shell sends the signal as Ctrl-Z does, reads /proc until its parent is stopped
@@ -16,7 +17,7 @@ import Testing
         loop.run(until: .now.advanced(by: .seconds(30)))
     }
 
-    @Test("After Ctrl-Z the process has its time, then stops, and SIGCONT continues it", .timeLimit(.minutes(15)))
+    @Test("After Ctrl-Z the process has its time, then stops, and SIGCONT continues it", .hangLimit)
     func expires() async {
         await #expect(processExitsWith: .success) {
             let loop = TimerLoop()
@@ -44,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("The process stops as soon as its work is finished, every time", .timeLimit(.minutes(15)))
+    @Test("The process stops as soon as its work is finished, every time", .hangLimit)
     func finishes() async {
         await #expect(processExitsWith: .success) {
             let loop = TimerLoop()
@@ -76,7 +77,7 @@ import Testing
         "Ctrl-Z directly after SIGCONT stops the process again",
         // Thread Sanitizer keeps signals back until the next call that it intercepts.
         .disabled(if: isSanitized),
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func stopsAgain() async {
         await #expect(processExitsWith: .success) {
@@ -134,7 +135,7 @@ import Testing
         "A process that inherits both signals blocked still gets its time after Ctrl-Z, and its signal masks stay",
         // Thread Sanitizer allows no thread in such a child.
         .disabled(if: isSanitized),
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func blocked() async {
         await #expect(processExitsWith: .success) {

@@ -3,7 +3,7 @@ import TestTraits
 import Testing
 
 /// Calls that come in time, that is, while every thread of Swift's pool is blocked. Each test starts a process of its own.
-@Suite("With all threads of the pool blocked", .serialized, .ownThread, .timeLimit(.minutes(15)))
+@Suite("With all threads of the pool blocked", .serialized, .ownThread, .hangLimit)
 struct BlockedPoolTests {
     private func says(_ scenario: String, _ executors: String...) throws -> String {
         try Program.run("BlockedPoolProgram", scenario, executors.first ?? "")

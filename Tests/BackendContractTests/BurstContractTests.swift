@@ -8,7 +8,7 @@ import Testing
 
 /// Timers that cannot keep up, on an engine of their own and on the shared one. The tests count the calls between a deadline
 /// and its own call; no bound is a length of time.
-@Suite(.serialized, .ownThread, .timeLimit(.minutes(15))) struct BurstContractTests {
+@Suite(.serialized, .ownThread, .hangLimit) struct BurstContractTests {
     enum Place: CaseIterable { case coalesced, normal, precise, shared }
 
     private func engine(_ place: Place) throws -> TimerEngine {

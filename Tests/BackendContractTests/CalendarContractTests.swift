@@ -1,10 +1,11 @@
 import Foundation
 import HRTimer
 import HRTimerCalendar
+import TestTraits
 import Testing
 
 /// Calendar timers on the real wall clock.
-@Suite("Calendar on the real clock", .timeLimit(.minutes(15)))
+@Suite("Calendar on the real clock", .hangLimit)
 struct CalendarContractTests {
     private let seconds: CalendarSchedule
 

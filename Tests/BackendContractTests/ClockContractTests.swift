@@ -2,6 +2,7 @@ import CHRTimer
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// Every way of waiting, on each clock that it knows, on the real kernel. `make time-namespace` runs these tests where the
@@ -97,7 +98,7 @@ import Testing
     @Test(
         "Setting the real wall clock forward fires the timers that it passes at once, setting it back delays them",
         .enabled(if: mayStep, "sets the system's clock for some ms, as root: make clock-steps"),
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func realSteps() async {
         await #expect(processExitsWith: .success) {

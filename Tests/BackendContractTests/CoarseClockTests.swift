@@ -7,7 +7,7 @@ import Testing
 
 /// Clocks that tick once a millisecond, as in some containers. A program of its own reads the clocks through a preloaded
 /// library of ours, Tests/CoarseClock. The kernel's own timers stay as they are.
-@Suite(.serialized, .ownThread, .disabled(if: isSanitized), .timeLimit(.minutes(15))) struct CoarseClockTests {
+@Suite(.serialized, .ownThread, .disabled(if: isSanitized), .hangLimit) struct CoarseClockTests {
     /// The path of that library, which is built once. Nil where there is no compiler.
     private static let library: String? = {
         let source = URL(filePath: #filePath).deletingLastPathComponent().appending(

@@ -7,7 +7,7 @@ import Testing
 
 /// Deadlines of operations that compute and block, on the real clock. The tests set no upper bound: a cancellation only has to
 /// come.
-@Suite("Deadlines on the real clock", .ownThread, .timeLimit(.minutes(15)))
+@Suite("Deadlines on the real clock", .ownThread, .hangLimit)
 struct DeadlineContractTests {
     /// Polls until the condition holds, for a minute at most. Returns whether it does.
     private func comes(_ condition: () -> Bool) -> Bool {

@@ -43,7 +43,7 @@ import Testing
 
     @Test(
         "Without coalescing a sleep's timer is set before its deadline, by the learned time of the way to the task",
-        .timeLimit(.minutes(5)),
+        .hangLimit,
         arguments: [TimerPrecision.normal, .precise]
     )
     func isEarly(_ precision: TimerPrecision) async throws {
@@ -61,7 +61,7 @@ import Testing
         await engine.shutdown()
     }
 
-    @Test("With coalescing a sleep's timer is set for its deadline", .timeLimit(.minutes(5)))
+    @Test("With coalescing a sleep's timer is set for its deadline", .hangLimit)
     func coalesced() async throws {
         let engine = try await engine(.coalesced)
         let (deadline, parked, _) = try await parked(engine)
@@ -69,7 +69,7 @@ import Testing
         await engine.shutdown()
     }
 
-    @Test("A lateness watch sees the deadline of a sleep, and not an earlier instant", .timeLimit(.minutes(5)))
+    @Test("A lateness watch sees the deadline of a sleep, and not an earlier instant", .hangLimit)
     func watched() async throws {
         let reported = Recorder<MonotonicInstant>()
         var configuration = TimerEngine.Configuration(name: "watched", precision: .normal)

@@ -3,10 +3,11 @@ import Dispatch
 import HRTimer
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 /// The engine on the real kernel, for each way of waiting.
-@Suite(.serialized) struct EngineContractTests {
+@Suite(.serialized, .hangLimit) struct EngineContractTests {
     private func makeEngine(_ way: ParkStrategy) throws -> TimerEngine {
         try TimerEngine(.init(name: "contract", parkStrategy: way))
     }
@@ -63,6 +64,38 @@ import Testing
         #expect(done.wait(timeout: .now() + 60) == .success)
         // The timer fired within the hour, so that the engine was woken: once, unless it was awake for another reason.
         #expect(engine.statistics.wakesSent <= before.wakesSent + 1)
+    }
+
+    /// The ways to give a timer that is armed another deadline.
+    enum Move: CaseIterable { case at, atWithInterval, after, source, sourceOnQueue }
+
+    @Test(
+        "A timer that is moved from the next hour to the next millisecond wakes the engine, and fires then",
+        arguments: ParkStrategy.available,
+        Move.allCases
+    )
+    func movedSooner(_ way: ParkStrategy, _ move: Move) throws {
+        let engine = try makeEngine(way)
+        let done = DispatchSemaphore(value: 0)
+        let timer = engine.schedule(after: .seconds(3600)) { _ in done.signal() }
+        let source =
+            move == .sourceOnQueue
+            ? TimerSource(engine: engine, queue: DispatchQueue(label: "contract")) : TimerSource(engine: engine)
+        source.setEventHandler { done.signal() }
+        source.schedule(deadline: engine.now.advanced(by: .seconds(3600)))
+        source.activate()
+        waitUntilAsleep(engine)
+        let sooner = engine.now.advanced(by: .milliseconds(1))
+        switch move {
+        case .at: #expect(engine.reschedule(timer, at: sooner))
+        case .atWithInterval: #expect(engine.reschedule(timer, at: sooner, every: .seconds(3600)))
+        case .after: #expect(engine.reschedule(timer, after: .milliseconds(1)))
+        case .source, .sourceOnQueue: source.schedule(deadline: sooner)
+        }
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        source.cancelAndWait()
+        engine.shutdown()
+        #expect(engine.statistics.fires == 1)
     }
 
     @Test(

@@ -2,11 +2,12 @@ import Dispatch
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// The end of an engine that has a thread, and of its handlers.
 @Suite struct EngineEndContractTests {
-    @Test("Every caller of shutdown waits for the engine's end, the second too", .timeLimit(.minutes(15)))
+    @Test("Every caller of shutdown waits for the engine's end, the second too", .hangLimit)
     func endedTwice() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         let log = Recorder<String>()
@@ -52,7 +53,7 @@ import Testing
         #expect(log.all == ["handler", "ended", "ended"])
     }
 
-    @Test("When cancelAndWait returns, what the handler captured has been freed", .timeLimit(.minutes(15)))
+    @Test("When cancelAndWait returns, what the handler captured has been freed", .hangLimit)
     func freedBeforeReturn() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }
@@ -76,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("If it takes long to free a handler, the next call is late by that time", .timeLimit(.minutes(15)))
+    @Test("If it takes long to free a handler, the next call is late by that time", .hangLimit)
     func slowToFree() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }

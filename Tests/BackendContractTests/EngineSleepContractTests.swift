@@ -1,6 +1,7 @@
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// The wakes of an engine's sleeping thread, to the nanosecond, by the engine's own counts.
@@ -19,7 +20,7 @@ import Testing
 
     @Test(
         "Arming or moving to the instant that the engine sleeps until wakes nobody; a nanosecond earlier does",
-        .timeLimit(.minutes(15)),
+        .hangLimit,
         arguments: TimerPrecision.allCases
     )
     func sameInstant(_ precision: TimerPrecision) throws {

@@ -8,7 +8,7 @@ import Testing
 // In a process of its own, since all of its threads are counted.
 extension FireCostTests {
     @Test(
-        "A fire of an engine's timer, of a source on its thread, and of a loop's timer counts no reference",
+        "A fire of an engine's timer, of a source on its thread, and of a loop's timer retains at most eight objects",
         .enabled(if: !isSanitized, "a sanitizer's build counts others")
     )
     func references() async {
@@ -16,7 +16,7 @@ extension FireCostTests {
             let engine = try TimerEngine()
             ctest_begin_fires()
             let token = engine.schedule(after: .zero, every: .microseconds(200)) { _ in ctest_note_fire() }
-            #expect(Self.referencesOfFires() == 0)
+            #expect(Self.referencesOfFires() <= Self.budget)
             await engine.cancelAndWait(token)
 
             let source = TimerSource(engine: engine)
@@ -24,28 +24,31 @@ extension FireCostTests {
             source.setEventHandler { ctest_note_fire() }
             source.schedule(deadline: .now, repeating: .microseconds(200))
             source.activate()
-            #expect(Self.referencesOfFires() == 0)
+            #expect(Self.referencesOfFires() <= Self.budget)
             await source.cancelAndWait()
 
             let thread = try TimerLoop.thread(name: "references")
             ctest_begin_fires()
             let timer = LoopTimer(timeInterval: .microseconds(200), repeats: true) { _ in ctest_note_fire() }
             thread.loop.add(timer, forMode: .default)
-            #expect(Self.referencesOfFires() == 0)
+            #expect(Self.referencesOfFires() <= Self.budget)
             await thread.shutdown()
 
             // The count sees what it counts.
             ctest_begin_fires()
             let kept = Recorder<[Int]>()
-            let list = [kept.count]
+            let (list, extra) = ([kept.count], 20)
             engine.schedule(after: .zero, every: .microseconds(200)) { _ in
-                kept.append(list)
+                for _ in 0..<extra { kept.append(list) }
                 ctest_note_fire()
             }
-            #expect(Self.referencesOfFires() >= 100)
+            #expect(Self.referencesOfFires() >= 100 * extra)
             await engine.shutdown()
         }
     }
+
+    /// For a hundred fires.
+    private static var budget: Int64 { 8 * 100 }
 
     private static func referencesOfFires() -> Int64 {
         while ctest_references_of_fires() < 0 { pause(.milliseconds(5)) }

@@ -3,6 +3,7 @@ import Glibc
 import HRTimer
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 /// Guarantees in a child of fork(2), in which the forking thread is the only one. Each test is a process of its own and forks
@@ -61,7 +62,7 @@ import Testing
 
     @Test(
         "The child can take a lock that a lost thread held, and the lock is exclusive there from then on",
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func abandonedLock() async {
         await #expect(processExitsWith: .success) {
@@ -135,7 +136,7 @@ import Testing
         "After a fork under load the child can take every lock, and finds a latch of the parent open",
         // A sanitizer does not bear fork(2) beside working threads: one child of 30 hangs.
         .disabled(if: isSanitized),
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func locksUnderLoad() async {
         await #expect(processExitsWith: .success) {
@@ -187,7 +188,7 @@ import Testing
         "In the child inherited engines have ended: calls return and nothing fires, and `.shared` starts anew",
         // A sanitizer does not bear fork(2) beside working threads.
         .disabled(if: isSanitized),
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func engines() async {
         await #expect(processExitsWith: .success) {
@@ -228,7 +229,7 @@ import Testing
         "In the child inherited sources are dead: they can be moved, cancelled and released, and none fires",
         // A sanitizer does not bear fork(2) beside working threads.
         .disabled(if: isSanitized),
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func sources() async {
         await #expect(processExitsWith: .success) {
@@ -266,7 +267,7 @@ import Testing
         "In the child inherited loops have ended: they accept and run nothing and end at once; a new loop runs",
         // A sanitizer does not bear fork(2) beside working threads.
         .disabled(if: isSanitized),
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func loops() async {
         await #expect(processExitsWith: .success) {

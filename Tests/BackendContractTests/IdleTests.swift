@@ -3,11 +3,12 @@ import Dispatch
 import HRTimer
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 /// With nothing pending there are no wake-ups, by the kernel's count.
 @Suite struct IdleTests {
-    @Test("A process with an idle engine and an idle loop makes no wake-up in 5 s", .timeLimit(.minutes(15)))
+    @Test("A process with an idle engine and an idle loop makes no wake-up in 5 s", .hangLimit)
     func idle() async {
         // In a process of its own, so that nobody else touches the threads.
         await #expect(processExitsWith: .success) {
@@ -34,7 +35,7 @@ import Testing
 
     @Test(
         "A 1 ms source without an event handler makes no wake-up, on a suspended queue or without a queue",
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func sourceWithoutHandler() async {
         await #expect(processExitsWith: .success) {

@@ -1,24 +1,17 @@
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// Closures in main-actor code, which are isolated to the main actor without an annotation, called by other threads' loops.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct InheritedActorTests {
+@Suite(.serialized, .hangLimit) struct InheritedActorTests {
     @MainActor private final class Model {
         var calls: [String] = []
 
         func block() {
             MainActor.assertIsolated()
             calls.append("block")
-        }
-    }
-
-    private func until(_ condition: @MainActor () -> Bool) async throws {
-        let limit = MonotonicInstant.now + .seconds(30)
-        while await !condition() {
-            guard .now < limit else { throw TimerError(operation: "see it happen", errorNumber: ETIMEDOUT) }
-            try await Task.sleep(for: .milliseconds(1))
         }
     }
 

@@ -7,7 +7,7 @@ import TestTraits
 import Testing
 
 /// Why real fires are late. Each test makes one cause of lateness, which must show in one of several rounds.
-@Suite(.serialized) struct LatenessContractTests {
+@Suite(.serialized, .hangLimit) struct LatenessContractTests {
     private static func compute(_ length: Duration) {
         let end = MonotonicInstant.now.advanced(by: length)
         while MonotonicInstant.now < end {}

@@ -2,11 +2,12 @@ import Dispatch
 import HRTimer
 import HRTimerCore
 import TestSupport
+import TestTraits
 import Testing
 
 /// The lateness that an engine records for calls that it submits early: how late each call came to its deadline, not how early
 /// it was prepared.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct LatenessRecordTests {
+@Suite(.serialized, .hangLimit) struct LatenessRecordTests {
     @Test("Each sleep on a precise engine is recorded once, with its task's lateness at the deadline")
     func sleeps() async throws {
         let engine = try TimerEngine(precision: .precise)

@@ -2,6 +2,7 @@ import CHRTimer
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 @Suite("The lock") struct LockContractTests {
@@ -31,7 +32,7 @@ import Testing
         for thread in started { join(thread) }
     }
 
-    @Test("lets one thread in at a time", .timeLimit(.minutes(15)), arguments: [2, 5])
+    @Test("lets one thread in at a time", .hangLimit, arguments: [2, 5])
     func exclusive(threads: Int) throws {
         let counter = Counter()
         try run(threads) { for _ in 0..<50_000 { counter.add() } }
@@ -39,7 +40,7 @@ import Testing
         #expect(counter.lock.pointee.word == 0)
     }
 
-    @Test("wakes all threads that sleep for it, one after the other", .timeLimit(.minutes(15)))
+    @Test("wakes all threads that sleep for it, one after the other", .hangLimit)
     func sleepers() throws {
         let counter = Counter()
         hrt_lock_acquire(counter.lock)

@@ -3,10 +3,11 @@ import Glibc
 import HRTimer
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 /// The loop on the real kernel. Each test runs its loop on a thread of its own.
-@Suite(.serialized) struct LoopContractTests {
+@Suite(.serialized, .hangLimit) struct LoopContractTests {
     /// Runs `body` on a new thread, and returns when the thread has ended and its loop is gone.
     private func onThread(_ body: @escaping @Sendable () -> Void) throws {
         pthread_join(try startThread(body), nil)

@@ -2,12 +2,13 @@ import CHRTimer
 import Glibc
 import HRTimerCore
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HRTimer
 
 /// The end of a loop when its own thread or another one takes away the last thing that the loop had to do.
-@Suite struct LoopEndContractTests {
+@Suite(.hangLimit) struct LoopEndContractTests {
     /// Returns true as soon as `condition` holds, false if it does not within two seconds.
     private func comes(_ condition: () -> Bool) -> Bool {
         for _ in 0..<2000 {

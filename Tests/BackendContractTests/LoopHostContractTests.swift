@@ -2,12 +2,13 @@ import CHRTimer
 import Dispatch
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HRTimer
 
 /// A loop that another event loop drives through its descriptor, on the real kernel. The host is poll(2).
-@Suite(.serialized) struct LoopHostContractTests {
+@Suite(.serialized, .hangLimit) struct LoopHostContractTests {
     private let loop = TimerLoop()
     private let log = Recorder<String>()
 

@@ -2,10 +2,11 @@ import CHRTimer
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// Precise waiting in a loop, on the real kernel.
-@Suite(.serialized) struct LoopPrecisionContractTests {
+@Suite(.serialized, .hangLimit) struct LoopPrecisionContractTests {
     /// A loop of the C core whose spin window has learned that wakes come 5 ms late, so that it spins for as long.
     private final class Spinner: @unchecked Sendable {
         // Sendable: one thread waits, and hrt_loop_wake is for any.

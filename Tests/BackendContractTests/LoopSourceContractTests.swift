@@ -4,6 +4,7 @@ import Dispatch
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// Descriptors and signals in the loop, on the real kernel.
@@ -213,7 +214,7 @@ import Testing
         for descriptor in [pipe.read, pipe.write] { close(descriptor) }
     }
 
-    @Test("A signal from another thread wakes a sleeping loop", .timeLimit(.minutes(15)))
+    @Test("A signal from another thread wakes a sleeping loop", .hangLimit)
     func signalWakes() throws {
         let loop = TimerLoop()
         let pipe = makePipe()

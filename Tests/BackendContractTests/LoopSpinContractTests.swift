@@ -3,6 +3,7 @@ import Dispatch
 import Glibc
 import HRTimerCore
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HRTimer
@@ -78,7 +79,7 @@ import Testing
 
     @Test(
         "A timer invalidated, removed or moved later while the thread spins up to it is not called; the spin ends",
-        .timeLimit(.minutes(15)),
+        .hangLimit,
         arguments: ["invalidated", "removed", "moved"]
     )
     func withdrawn(action: String) {
@@ -99,7 +100,7 @@ import Testing
 
     @Test(
         "A timer that is moved sooner while the thread spins up to it fires at its new deadline, before the former",
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func movedSooner() {
         let isSooner = inSomeRound { timer, deadline in
@@ -113,7 +114,7 @@ import Testing
         worker.shutdown()
     }
 
-    @Test("A timer is not called if its thread is shut down while it spins up to it", .timeLimit(.minutes(15)))
+    @Test("A timer is not called if its thread is shut down while it spins up to it", .hangLimit)
     func ended() {
         let isMet = inSomeRound { timer, deadline in
             worker.shutdown()

@@ -2,10 +2,11 @@ import CHRTimer
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// The settings that threads of loops request from the kernel, on real threads.
-@Suite struct LoopThreadSettingsTests {
+@Suite(.hangLimit) struct LoopThreadSettingsTests {
     private var settings: RealTimeSettings {
         var settings = RealTimeSettings()
         settings.timerSlack = .microseconds(7)

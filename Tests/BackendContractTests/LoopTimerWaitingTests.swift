@@ -2,10 +2,11 @@ import Dispatch
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// `LoopTimer.invalidateAndWait()`, with real loops and threads.
-@Suite struct LoopTimerWaitingTests {
+@Suite(.hangLimit) struct LoopTimerWaitingTests {
     /// A timer whose handler runs until `mayEnd` is signalled.
     private struct Busy {
         let timer: LoopTimer

@@ -4,7 +4,7 @@ import TestTraits
 import Testing
 
 /// Behaviour that only a process's main thread can show, in programs of their own in Tests/Programs.
-@Suite(.serialized, .ownThread, .timeLimit(.minutes(15))) struct MainThreadTests {
+@Suite(.serialized, .ownThread, .hangLimit) struct MainThreadTests {
     private static let everything =
         "away background block delayed detached foreground frame here later once perform sleep source task tick"
 

@@ -4,11 +4,12 @@ import CTestSupport
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// Real-time settings against the kernel: it must show what is granted, and a refusal must say why. The tests run in processes
 /// of their own, since some settings are the process's.
-@Suite(.serialized) struct RealTimeSettingsTests {
+@Suite(.serialized, .hangLimit) struct RealTimeSettingsTests {
     private static let isRoot = geteuid() == 0
 
     @Test("By default only name and timer slack are requested, and granted; nothing else changes")

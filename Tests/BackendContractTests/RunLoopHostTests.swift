@@ -5,10 +5,11 @@ import Glibc
 import HRTimer
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 /// Loops inside Foundation's run loops, on the real kernel.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct RunLoopHostTests {
+@Suite(.serialized, .hangLimit) struct RunLoopHostTests {
     private let log = Recorder<String>()
 
     /// Runs `body` on a thread of its own, whose run loop `body` may run, and expects no error.

@@ -3,10 +3,11 @@ import Dispatch
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// Hosting a loop with one call, on the real kernel.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct ServeTests {
+@Suite(.serialized, .hangLimit) struct ServeTests {
     private let log = Recorder<String>()
 
     @Test("A queue, serial or concurrent, runs a loop's handlers one at a time, until the host is cancelled")

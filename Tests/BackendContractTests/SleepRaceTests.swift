@@ -3,10 +3,11 @@ import Glibc
 import HRTimer
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 /// Sleeps, timeouts and idle timeouts on the real clock, when two things happen at the same instant.
-@Suite("Sleep races", .timeLimit(.minutes(15)))
+@Suite("Sleep races", .hangLimit)
 struct SleepRaceTests {
     private let rounds = isSanitized ? 50 : 300
 

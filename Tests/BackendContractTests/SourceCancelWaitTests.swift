@@ -2,10 +2,11 @@ import Dispatch
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// The order of `cancelAndWait` and the source's cancel handler.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct SourceCancelWaitTests {
+@Suite(.serialized, .hangLimit) struct SourceCancelWaitTests {
     private let queue = DispatchQueue(label: "cancel-wait")
     private let log = Recorder<Int>()
 

@@ -3,6 +3,7 @@ import Glibc
 import HRTimer
 import Seeded
 import TestSupport
+import TestTraits
 import Testing
 
 /// Sources on the real kernel, moved by one thread while another fires them.
@@ -42,7 +43,7 @@ import Testing
         #expect(fires.count <= moves)
     }
 
-    @Test("A source on a queue goes on, although its engine sleeps whenever a call has ended", .timeLimit(.minutes(15)))
+    @Test("A source on a queue goes on, although its engine sleeps whenever a call has ended", .hangLimit)
     func goesOn() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }

@@ -2,10 +2,11 @@ import Dispatch
 import HRTimer
 import HRTimerCore
 import TestSupport
+import TestTraits
 import Testing
 
 /// How sources and their engines end, in every order.
-@Suite struct SourceEndTests {
+@Suite(.hangLimit) struct SourceEndTests {
     @Test("A cancel handler is called once although the engine is shut down right after the cancel")
     func cancelThenShutdown() throws {
         let called = Recorder<Int>()

@@ -4,10 +4,11 @@ import HRTimer
 import HRTimerCore
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 /// Sources on queues and the real clock. The machine's load may change a count: it must be right in one try of many.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct SourceQueueContractTests {
+@Suite(.serialized, .hangLimit) struct SourceQueueContractTests {
     private let queue = DispatchQueue(label: "contract")
 
     private func wait(until isSo: () -> Bool) {

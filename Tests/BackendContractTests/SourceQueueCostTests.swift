@@ -4,10 +4,11 @@ import HRTimer
 import HRTimerCore
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 /// The cost of calls on queues for the engine's thread. The machine's load may raise a count: one try of many must pass.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct SourceQueueCostTests {
+@Suite(.serialized, .hangLimit) struct SourceQueueCostTests {
     private let queue = DispatchQueue(label: "queue-cost")
 
     /// Returns what the engine did for so many calls, each of which takes `handler_us`, and the ticks that they reported.

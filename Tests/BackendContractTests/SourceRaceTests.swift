@@ -5,10 +5,11 @@ import HRTimerCore
 import Seeded
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 /// Calls to sources that race with their fires: 10,000 rounds in most tests, which Thread Sanitizer watches too.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct SourceRaceTests {
+@Suite(.serialized, .hangLimit) struct SourceRaceTests {
     private static let rounds = 10_000
 
     private let engine: TimerEngine

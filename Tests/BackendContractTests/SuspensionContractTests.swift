@@ -1,6 +1,7 @@
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// Processes that are really stopped or frozen. Each test has a process of its own.
@@ -21,7 +22,7 @@ import Testing
         #expect(stop.suspended == .zero)
     }
 
-    @Test("A process that SIGSTOP stops for 300 ms learns of it after SIGCONT", .timeLimit(.minutes(15)))
+    @Test("A process that SIGSTOP stops for 300 ms learns of it after SIGCONT", .hangLimit)
     func stopped() async {
         await #expect(processExitsWith: .success) {
             try Self.expectStop("kill -STOP $PPID; sleep 0.3; kill -CONT $PPID")
@@ -31,7 +32,7 @@ import Testing
     @Test(
         "A process whose cgroup is frozen for 300 ms learns of it when it thaws",
         .enabled(if: Self.cgroups != nil, "needs the right to make a cgroup"),
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func frozen() async {
         await #expect(processExitsWith: .success) {
@@ -74,7 +75,7 @@ import Testing
     #if compiler(>=6.3)  // earlier, exit tests capture nothing
     @Test(
         "After a stop of 300 ms each timer follows its missed-tick policy",
-        .timeLimit(.minutes(15)),
+        .hangLimit,
         arguments: MissedTickPolicy.allCases
     )
     func policies(_ policy: MissedTickPolicy) async {

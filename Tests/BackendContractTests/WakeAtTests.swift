@@ -2,10 +2,11 @@ import CHRTimer
 import Glibc
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 /// A thread that sleeps on a timerfd, and is woken for an earlier deadline only at that deadline.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct WakeAtTests {
+@Suite(.serialized, .hangLimit) struct WakeAtTests {
     private func now(_ clock: TimerClock) -> Int64 { hrt_clock_now_ns(clock.c) }
 
     @Test(

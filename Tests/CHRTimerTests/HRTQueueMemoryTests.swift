@@ -3,6 +3,7 @@ import CTestSupport
 import Glibc
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 @Suite("Memory of a timer queue", .serialized)
@@ -194,7 +195,7 @@ struct HRTQueueMemoryTests {
         }
     }
 
-    @Test("A queue that moves to grow leaves alone what others map at its former addresses", .timeLimit(.minutes(15)))
+    @Test("A queue that moves to grow leaves alone what others map at its former addresses", .hangLimit)
     func growsBesideOthers() async {
         await #expect(processExitsWith: .success) {
             let neighbours = (0..<2).map { _ in Neighbour() }

@@ -3,9 +3,10 @@ import HRTimer
 import HRTimerCalendar
 import Seeded
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("A calendar's schedule", .timeLimit(.minutes(15)))
+@Suite("A calendar's schedule", .hangLimit)
 struct CalendarScheduleTests {
     private typealias Policy = Calendar.MatchingPolicy
 
@@ -65,6 +66,58 @@ struct CalendarScheduleTests {
         #expect(shown(first.date(after: between)) == "10-26 02:30:00 +1")
         let last = try CalendarSchedule(matching: night, in: berlin, repeatedTimePolicy: .last)
         #expect(shown(last.date(after: between)) == "10-25 02:30:00 +1")
+    }
+
+    /// A night in which clocks are set back, and an hour of which a part or all comes twice.
+    struct Night: CustomTestStringConvertible, Sendable {
+        let zone: String
+        /// The instant at which the clocks are set back.
+        let change: Int
+        let hour: Int
+
+        var testDescription: String { zone }
+
+        static let all = [
+            Night(zone: "Europe/Berlin", change: 1_792_890_000, hour: 2),
+            // By half an hour.
+            Night(zone: "Australia/Lord_Howe", change: 1_775_314_800, hour: 1),
+            // At midnight, to the hour before it.
+            Night(zone: "America/Sao_Paulo", change: 1_518_919_200, hour: 23),
+        ]
+    }
+
+    @Test(
+        "Times of day with a unit left out in between count once each, from whatever instant of such a night",
+        arguments: Night.all,
+        [DateComponents(second: 0), DateComponents(second: 30), DateComponents(nanosecond: 500_000_000)]
+    )
+    func gapsBetween(_ night: Night, _ smallest: DateComponents) throws {
+        let zone = try #require(TimeZone(identifier: night.zone))
+        var components = smallest
+        components.hour = night.hour
+        // By the clock on the wall, second by second: what it shows, and when.
+        var shown: [Int: [Int]] = [:]
+        for instant in night.change - 7200..<night.change + 7200 {
+            let reading = instant + zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(instant)))
+            guard reading / 3600 % 24 == night.hour, smallest.second ?? reading % 60 == reading % 60 else { continue }
+            shown[reading, default: []].append(instant)
+        }
+        #expect(shown.values.contains { $0.count == 2 } && shown.values.allSatisfy { $0.count <= 2 })
+        let fraction = smallest.nanosecond == nil ? 0 : 0.5
+        for policy in [Calendar.RepeatedTimePolicy.first, .last] {
+            let schedule = try CalendarSchedule(matching: components, in: zone, repeatedTimePolicy: policy)
+            let all = shown.values.map { policy == .last ? $0[$0.count - 1] : $0[0] }.sorted()
+            for begin in stride(from: night.change - 5400, to: night.change + 5400, by: 1200) {
+                let rest = all.filter { $0 >= begin }
+                // A schedule with dates in each second takes long to compare.
+                let count = smallest.nanosecond == nil ? rest.count : min(rest.count, 3)
+                let expected = rest.prefix(count).map { Double($0) + fraction }
+                let given = schedule.dates(after: Date(timeIntervalSince1970: Double(begin) - 0.25), count + 1)
+                #expect(given.prefix(count).map(\.timeIntervalSince1970) == expected, "\(policy), from \(begin)")
+                // None of that night is left then.
+                if count == rest.count { #expect(given.last! > Date(timeIntervalSince1970: Double(night.change + 7200))) }
+            }
+        }
     }
 
     @Test("A rule that is asked between the two occurrences also counts the first as past")
@@ -200,7 +253,7 @@ struct CalendarScheduleTests {
 }
 
 /// Compares schedules with a model that looks at every minute around the clock changes of several time zones.
-@Suite("A calendar's schedule, compared with a minute-by-minute model", .timeLimit(.minutes(15)))
+@Suite("A calendar's schedule, compared with a minute-by-minute model", .hangLimit)
 struct CalendarScheduleModelTests {
     private static let zones = [
         "Europe/Berlin", "America/New_York", "America/Havana", "America/Sao_Paulo", "Asia/Beirut", "Australia/Sydney",

@@ -3,10 +3,11 @@ import HRTimer
 import HRTimerCalendar
 import HRTimerTesting
 import TestSupport
+import TestTraits
 import Testing
 
 /// Ticks by the calendar, in virtual time.
-@Suite("Ticks by the calendar", .timeLimit(.minutes(15)))
+@Suite("Ticks by the calendar", .hangLimit)
 struct CalendarTicksTests {
     private let options = TestTimeOptions(wallStart: WallInstant(date(2026, 10, 24, 12)))
 

@@ -5,10 +5,11 @@ import HRTimerCore
 import HRTimerTesting
 import Seeded
 import TestSupport
+import TestTraits
 import Testing
 
 /// Timers of a wall engine by the calendar, in manual time.
-@Suite("A timer by the calendar", .timeLimit(.minutes(15)))
+@Suite("A timer by the calendar", .hangLimit)
 struct CalendarTimerTests {
     private let time: ManualTime
     private let engine: WallTimerEngine
@@ -52,6 +53,24 @@ struct CalendarTimerTests {
         #expect(Set(fires.all.map { $0.prefix(5) }).count == 360)
         #expect(fires.all.filter { !$0.contains(" 02:30:00") } == ["03-29 03:30:00 +2"])
         #expect(fires.all.contains("10-25 02:30:00 +2"))
+    }
+
+    @Test("with a unit left out fires once for each time of day, also if it is begun between two equal ones")
+    func begunBetween() throws {
+        // 02:30, for the second time in that night.
+        let time = ManualTime(wallStart: WallInstant(date(2026, 10, 25, 2, 30) + 3600))
+        let engine = try WallTimerEngine(time: time.base)
+        let everyMinute = DateComponents(hour: 2, second: 0)
+        let (first, last) = (Recorder<String>(), Recorder<String>())
+        engine.schedule(by: try CalendarSchedule(matching: everyMinute, in: berlin)) { first.append(shown($0.firedAt)) }
+        let schedule = try CalendarSchedule(matching: everyMinute, in: berlin, repeatedTimePolicy: .last)
+        engine.schedule(by: schedule) { last.append(shown($0.firedAt)) }
+        time.advance(by: .seconds(12 * 3600))
+        #expect(first.all == [])
+        #expect(last.all == (31...59).map { "10-25 02:\($0):00 +1" })
+        time.advance(by: .seconds(24 * 3600))
+        #expect(first.count == 60 && first.all.allSatisfy { $0.hasPrefix("10-26 02:") })
+        #expect(last.count == 29 + 60)
     }
 
     @Test("does not fire for the same date again when the clock is set back after it")

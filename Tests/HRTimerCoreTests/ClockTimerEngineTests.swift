@@ -1,6 +1,7 @@
 import HRTimerCore
 import HRTimerTesting
 import TestSupport
+import TestTraits
 import Testing
 
 /// Engines on the boot-time and the wall clock: the effects of steps and suspensions, with exact counts. On frozen time.
@@ -143,7 +144,7 @@ import Testing
         #expect(boot.now == BootTimeInstant(nanoseconds: 1000))
     }
 
-    @Test("Every deadline is safe on a wall clock that was set to any instant", .timeLimit(.minutes(15)))
+    @Test("Every deadline is safe on a wall clock that was set to any instant", .hangLimit)
     func anyValue() {
         for step in [Int64.min, -1, 0, 1_000_000, .max - 1, .max] {
             time.setWall(to: at(step))

@@ -5,7 +5,7 @@ import TestTraits
 import Testing
 
 /// Tests of processes whose executors are ours. This process cannot become one, so each test runs a child process.
-@Suite("Under TimerExecutors", .serialized, .ownThread, .timeLimit(.minutes(15)))
+@Suite("Under TimerExecutors", .serialized, .ownThread, .hangLimit)
 struct ExecutorsTests {
     @Test(
         "sleeps are never early, keep their order, end when cancelled, and leave nothing behind",

@@ -38,9 +38,9 @@ int main(int count, char **paths) {
         int (*create)(size_t, hrt_recorder **) = find(library, "hrt_recorder_create");
         plugin used = {find(library, "hrt_recorder_add"), NULL};
         pthread_t thread;
-        void *result = NULL;
+        void *recorded = NULL;
         if (create(16, &used.recorder) != 0 || pthread_create(&thread, NULL, use, &used) != 0 ||
-            pthread_join(thread, &result) != 0 || result == NULL) {
+            pthread_join(thread, &recorded) != 0 || recorded == NULL) {
             fprintf(stderr, "plugin %d does not work\n", number);
             return 1;
         }

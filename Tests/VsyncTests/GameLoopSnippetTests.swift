@@ -4,7 +4,7 @@ import TestTraits
 import Testing
 
 /// Users copy Snippets/GameLoop.swift, so it must not have a frame rate of its own. Its program is built beside the tests.
-@Suite(.serialized, .ownThread, .timeLimit(.minutes(15))) struct GameLoopSnippetTests {
+@Suite(.serialized, .ownThread, .hangLimit) struct GameLoopSnippetTests {
     /// Returns the refreshes in the two seconds of a run: frames drawn, and frames dropped, as on a busy machine.
     private func refreshes(on source: String) throws -> Int {
         let tests = try #require(realpath("/proc/self/exe", nil))

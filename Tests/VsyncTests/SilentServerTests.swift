@@ -25,7 +25,7 @@ struct SilentServerTests {
         return status == 0 && Glibc.listen(fd, 4) == 0 ? fd : -1
     }
 
-    @Test("Waiting for a server that does not answer times out, however many signals come", .timeLimit(.minutes(15)))
+    @Test("Waiting for a server that does not answer times out, however many signals come", .hangLimit)
     func signals() async {
         // In a process of its own, since a signal handler belongs to the whole process.
         await #expect(processExitsWith: .success) {

@@ -66,7 +66,7 @@ struct WestonTests {
 
     @Test(
         "The rate is the compositor's true one, not the reported one, with commits of the application or the source",
-        .timeLimit(.minutes(15)),
+        .hangLimit,
         arguments: [false, true]
     )
     func rate(_ isCommittedBySource: Bool) throws {
@@ -96,7 +96,7 @@ struct WestonTests {
         withExtendedLifetime(weston) {}
     }
 
-    @Test("Timestamps of the compositor's clock are converted to CLOCK_MONOTONIC", .timeLimit(.minutes(15)))
+    @Test("Timestamps of the compositor's clock are converted to CLOCK_MONOTONIC", .hangLimit)
     func clock() throws {
         let weston = try Weston()
         let window = try weston.window()
@@ -127,7 +127,7 @@ struct WestonTests {
 
     @Test(
         "When the compositor is killed the link goes on without a burst, and a surface of the next one can be attached",
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func killed() throws {
         let weston = try Weston()
@@ -156,7 +156,7 @@ struct WestonTests {
 
     @Test(
         "While the compositor is stopped, the link goes on without requests; afterwards without a burst",
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func stopped() throws {
         let weston = try Weston()
@@ -213,7 +213,7 @@ struct WestonTests {
 
     @Test(
         "If the application reads the connection, the source takes its events at the calls of its links",
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func readByApplication() throws {
         let weston = try Weston()
@@ -233,7 +233,7 @@ struct WestonTests {
         expectSteady()
     }
 
-    @Test("After detach() the source uses the connection no more, and the window can close", .timeLimit(.minutes(15)))
+    @Test("After detach() the source uses the connection no more, and the window can close", .hangLimit)
     func resources() throws {
         let weston = try Weston()
         var window: Window? = try weston.window()

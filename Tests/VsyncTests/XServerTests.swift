@@ -43,7 +43,7 @@ struct XServerTests {
 
     @Test(
         "The source learns the server's true rate in 3 s, to within 0.03 %",
-        .timeLimit(.minutes(15)),
+        .hangLimit,
         arguments: [30, 60, 144, 600]
     )
     func rate(_ framesPerSecond: Int) throws {
@@ -71,7 +71,7 @@ struct XServerTests {
 
     @Test(
         "After a server comes back at another rate, the source follows that rate, and timestamps go on rising",
-        .timeLimit(.minutes(15)),
+        .hangLimit,
         arguments: [(60, 144), (144, 50)]
     )
     func anotherRate(_ before: Int, _ after: Int) throws {
@@ -95,7 +95,7 @@ struct XServerTests {
         #expect(steps(ticks.timestamps.all).allSatisfy { $0 >= shortest_ns })
     }
 
-    @Test("A server that reports no rate has no told rate, and 60 Hz are assumed", .timeLimit(.minutes(15)))
+    @Test("A server that reports no rate has no told rate, and 60 Hz are assumed", .hangLimit)
     func toldRate() throws {
         let server = try XServer()
         let source = try server.connect()
@@ -106,7 +106,7 @@ struct XServerTests {
 
     @Test(
         "When the server is killed, the link goes on within two periods without a burst, and follows the next server",
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func killed() throws {
         let server = try XServer(display: XServer.keptDisplay(0), framesPerSecond: 144)
@@ -141,7 +141,7 @@ struct XServerTests {
 
     @Test(
         "While the server is stopped, the link coasts without requests; afterwards it goes on without a burst",
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func stopped() throws {
         let server = try XServer(framesPerSecond: 60)
@@ -183,7 +183,7 @@ struct XServerTests {
 
     @Test(
         "Opening a source fails with ETIMEDOUT if the server is stopped, and with ECONNREFUSED if it has ended",
-        .timeLimit(.minutes(15))
+        .hangLimit
     )
     func unreachable() throws {
         let server = try XServer(display: XServer.keptDisplay(1), framesPerSecond: 60)
@@ -198,7 +198,7 @@ struct XServerTests {
         }
     }
 
-    @Test("The connection is closed with the source", .timeLimit(.minutes(15)))
+    @Test("The connection is closed with the source", .hangLimit)
     func resources() throws {
         let server = try XServer(framesPerSecond: 60)
         var descriptor: Int32 = -1

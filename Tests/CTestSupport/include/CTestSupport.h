@@ -86,18 +86,6 @@ typedef struct {
 // Reads the calling thread's scheduling. Returns 0 or a negative errno.
 int ctest_thread_schedule(ctest_schedule *_Nonnull out_schedule);
 
-// Return the size of the sections of hrt_hot.h that the thread of an engine, or of a loop, fetches
-// when it wakes, and whether the queue's functions are in the section that both fetch.
-size_t ctest_hot_engine_bytes(void);
-size_t ctest_hot_loop_bytes(void);
-bool ctest_hot_has_queue(void);
-// Returns whether each section begins with a page.
-bool ctest_hot_begins_with_a_page(void);
-
-// Returns the address that the calling thread's latest fire noted for an hrt_touched_kind.
-const void *_Nullable ctest_touched(int kind);
-size_t ctest_touched_bytes(int kind);
-
 // Begins to count fires, all of which must be on one thread. Call it before the first of them.
 void ctest_begin_fires(void);
 // Notes one fire, from its handler.

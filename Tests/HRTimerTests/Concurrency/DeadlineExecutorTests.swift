@@ -37,12 +37,12 @@ struct DeadlineExecutorTests {
                 await withDeadline(in: hour, clock: clock) {
                     await withDeadline(in: hour / 2, clock: clock) { await work() }
                 }
-            case .foreignClock: await withDeadline(in: hour, clock: Foreign(base: clock)) { await work() }
+            case .foreignClock: await withDeadline(in: hour, clock: ForeignClock(base: clock)) { await work() }
             case .inGroup:
                 await withTaskGroup(of: Void.self) { _ in await withDeadline(in: hour, clock: clock) { await work() } }
             case .foreignInGroup:
                 await withTaskGroup(of: Void.self) { _ in
-                    await withDeadline(in: hour, clock: Foreign(base: clock)) { await work() }
+                    await withDeadline(in: hour, clock: ForeignClock(base: clock)) { await work() }
                 }
             case .inChild:
                 await withTaskGroup(of: Void.self) { group in
@@ -50,16 +50,6 @@ struct DeadlineExecutorTests {
                     await group.next()
                 }
             }
-        }
-    }
-
-    private struct Foreign: Clock, Identifiable {
-        let base: MonotonicClock
-        let id = "foreign"
-        var now: MonotonicInstant { base.now }
-        var minimumResolution: Duration { base.minimumResolution }
-        func sleep(until deadline: MonotonicInstant, tolerance: Duration?) async throws {
-            try await base.sleep(until: deadline, tolerance: tolerance)
         }
     }
 
@@ -138,15 +128,7 @@ struct DeadlineExecutorTests {
             }
             if way == .inChild { order.append("other") }
         }
-        let isDone = Recorder<Bool>()
-        Task {
-            await task.value
-            isDone.append(true)
-        }
-        while isDone.count == 0 {
-            time.advance(by: .zero)
-            await Task.yield()
-        }
+        await time.run(until: task)
         #expect(order.all.first == "begun true")
         #expect(order.all.contains("goes on true"))
     }

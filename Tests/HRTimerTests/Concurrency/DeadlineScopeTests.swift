@@ -368,18 +368,9 @@ struct DeadlineScopeTests {
 
     @Test("On a foreign clock, too, an operation may add tasks to the group whose body it runs in")
     func foreignInGroup() async {
-        struct Foreign: Clock, Identifiable {
-            let base: MonotonicClock
-            let id = "foreign"
-            var now: MonotonicInstant { base.now }
-            var minimumResolution: Duration { base.minimumResolution }
-            func sleep(until deadline: MonotonicInstant, tolerance: Duration?) async throws {
-                try await base.sleep(until: deadline, tolerance: tolerance)
-            }
-        }
         await detached {
             await withTaskGroup(of: Int.self) { group in
-                await withDeadline(in: .seconds(1), clock: Foreign(base: clock)) {
+                await withDeadline(in: .seconds(1), clock: ForeignClock(base: clock)) {
                     // The sleep on the clock begins before the operation does.
                     #expect(engine.liveTimers == 1)
                     group.addTask { 1 }

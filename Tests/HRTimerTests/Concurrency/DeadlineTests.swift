@@ -1,10 +1,11 @@
 #if compiler(>=6.2)
 import HRTimer
 import HRTimerTesting
+import TestTraits
 import Testing
 
 /// `withDeadline` on frozen time.
-@Suite("Deadlines", .timeLimit(.minutes(15)))
+@Suite("Deadlines", .hangLimit)
 struct DeadlineTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -335,23 +336,13 @@ struct DeadlineTests {
 
     @Test("use a foreign clock's own sleep, which is cancelled when the operation is done")
     func foreignClock() async {
-        let foreign = Foreign(base: clock)
+        let foreign = ForeignClock(base: clock)
         async let moved: Void = move(by: .seconds(5))
         await withDeadline(in: .seconds(5), clock: foreign) { try? await untilCancelled() }
         await moved
         await withDeadline(in: .seconds(5), clock: foreign) { await timersAre(1) }
         #expect(engine.liveTimers == 0)
         #expect(await withDeadline(in: .seconds(5), clock: foreign) { 1 } == 1)
-    }
-
-    private struct Foreign: Clock, Identifiable {
-        let base: MonotonicClock
-        let id = "foreign"
-        var now: MonotonicInstant { base.now }
-        var minimumResolution: Duration { base.minimumResolution }
-        func sleep(until deadline: MonotonicInstant, tolerance: Duration?) async throws {
-            try await base.sleep(until: deadline, tolerance: tolerance)
-        }
     }
 
     /// Generic code like that of a package that accepts only the standard library's clocks.

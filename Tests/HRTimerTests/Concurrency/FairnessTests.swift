@@ -2,11 +2,12 @@
 import HRTimer
 import HRTimerTesting
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of what other tasks get from an executor while a loop of sleeps or ticks is behind. On frozen time: nothing sleeps, since
 /// every deadline has passed.
-@Suite("A loop of waits that is behind", .timeLimit(.minutes(5)))
+@Suite("A loop of waits that is behind", .hangLimit)
 struct FairnessTests {
     /// What the loop waits for.
     enum Wait: CaseIterable {
@@ -14,9 +15,6 @@ struct FairnessTests {
     }
 
     let time = ManualTime()
-
-    /// A function that does not leave its caller's actor by itself.
-    private typealias Waiting = nonisolated(nonsending) @Sendable () async -> Void
 
     /// Returns a function that waits for a deadline that passed an hour ago.
     private func waiting(for wait: Wait) throws -> Waiting {
@@ -72,46 +70,6 @@ struct FairnessTests {
         func first(after instant_ns: Int64) -> Int64 { (instant_ns / 1000 + 1) * 1000 }
     }
 
-    private actor Worker {
-        private nonisolated let executor: TimerExecutor?
-        private var others = 0
-
-        init(on executor: TimerExecutor? = nil) { self.executor = executor }
-
-        nonisolated var unownedExecutor: UnownedSerialExecutor {
-            executor?.asUnownedSerialExecutor() ?? MainActor.sharedUnownedExecutor
-        }
-
-        private func work() { others += 1 }
-
-        /// Waits ten times; after the third, makes another task of this actor. Returns how many waits passed until that task ran.
-        func loop(_ wait: Waiting) async -> Int {
-            for _ in 0..<3 { await wait() }
-            Task { self.work() }
-            for passed in 1...10 {
-                await wait()
-                if others > 0 { return passed }
-            }
-            return .max
-        }
-    }
-
-    private actor PoolWorker {
-        private var others = 0
-
-        private func work() { others += 1 }
-
-        func loop(_ wait: Waiting) async -> Int {
-            for _ in 0..<3 { await wait() }
-            Task { self.work() }
-            for passed in 1...10 {
-                await wait()
-                if others > 0 { return passed }
-            }
-            return .max
-        }
-    }
-
     @Test("lets the other tasks of its actor run at each wait", arguments: Wait.allCases)
     func actors(_ wait: Wait) async throws {
         #expect(await PoolWorker().loop(try waiting(for: wait)) == 1)
@@ -145,15 +103,7 @@ struct FairnessTests {
                 }
             }.value
         }
-        let isDone = Recorder<Bool>()
-        Task {
-            await task.value
-            isDone.append(true)
-        }
-        while isDone.count == 0 {
-            time.advance(by: .zero)
-            await Task.yield()
-        }
+        await time.run(until: task)
         #expect(onActor.all == [1])
         #expect(onTask.all == [1])
     }
@@ -169,6 +119,46 @@ struct FairnessTests {
             if tick.deadline == time.now { break }
         }
         #expect(seen == 50)
+    }
+}
+
+/// A function that does not leave its caller's actor by itself.
+private typealias Waiting = nonisolated(nonsending) @Sendable () async -> Void
+
+/// An actor with a task of its own that waits, and others beside it.
+private protocol WaitingActor: Actor {
+    /// How often the other tasks have run.
+    var others: Int { get set }
+}
+
+extension WaitingActor {
+    private func work() { others += 1 }
+
+    /// Waits ten times; after the third, makes another task of this actor. Returns how many waits passed until that task ran.
+    func loop(_ wait: Waiting) async -> Int {
+        for _ in 0..<3 { await wait() }
+        Task { self.work() }
+        for passed in 1...10 {
+            await wait()
+            if others > 0 { return passed }
+        }
+        return .max
+    }
+}
+
+private actor PoolWorker: WaitingActor {
+    var others = 0
+}
+
+/// Runs on an executor, or with the main actor.
+private actor Worker: WaitingActor {
+    private nonisolated let executor: TimerExecutor?
+    var others = 0
+
+    init(on executor: TimerExecutor? = nil) { self.executor = executor }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor?.asUnownedSerialExecutor() ?? MainActor.sharedUnownedExecutor
     }
 }
 #endif

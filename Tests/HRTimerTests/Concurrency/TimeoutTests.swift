@@ -1,10 +1,11 @@
 #if compiler(>=6.2)
 import HRTimer
 import HRTimerTesting
+import TestTraits
 import Testing
 
 /// `withTimeout` on frozen time.
-@Suite("Timeouts", .timeLimit(.minutes(15)))
+@Suite("Timeouts", .hangLimit)
 struct TimeoutTests {
     let time = ManualTime()
     let engine: TimerEngine

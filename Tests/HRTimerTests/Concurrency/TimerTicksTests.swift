@@ -2,10 +2,11 @@ import HRTimer
 import HRTimerTesting
 import Seeded
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of `TimerTicks` on frozen time.
-@Suite("Ticks", .timeLimit(.minutes(15)))
+@Suite("Ticks", .hangLimit)
 struct TimerTicksTests {
     typealias Ticks = TimerTicks<MonotonicInstant>
 
