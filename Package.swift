@@ -328,7 +328,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HRTimerTestingTests",
-            dependencies: ["HRTimer", "HRTimerTesting", "TestSupport"],
+            dependencies: ["HRTimer", "HRTimerTesting", "TestSupport", "TestTraits"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -8,7 +8,7 @@ import Testing
 
 /// What code in a handler finds on its thread, and what it passes on to what it starts. Programs of their own make the
 /// threads from a main thread whose signal mask is known: tests run on libdispatch's threads, which block most signals.
-@Suite(.serialized, .ownThread, .timeLimit(.minutes(2))) struct HandlerThreadTests {
+@Suite(.serialized, .ownThread, .hangLimit) struct HandlerThreadTests {
     /// Runs the program's part with Swift's backtracer. Returns all that it writes.
     private static func crash(_ part: String) throws -> String {
         try Program.run(

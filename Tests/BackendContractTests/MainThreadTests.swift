@@ -86,7 +86,7 @@ import Testing
 
     @Test(
         "On a loop's own thread nothing waits for that thread: invalidateAndWait and perform return, the main thread's too",
-        .timeLimit(.minutes(2)),
+        .hangLimit,
         arguments: ["main", "thread"]
     )
     func waitOnLoopsThread(_ place: String) throws {
@@ -97,7 +97,7 @@ import Testing
 
     @Test(
         "Before its loop has ever run, the main thread waits in invalidateAndWait for a handler on another thread",
-        .timeLimit(.minutes(2))
+        .hangLimit
     )
     func waitBeforeAnyRun() throws {
         let said = try Program.run("MainThreadProgram", "wait", "main", "another thread's timer, before any run")

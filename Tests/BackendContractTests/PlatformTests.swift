@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 /// Restricted environments, each with a process of its own: all faces fire there, never early, and nothing ends the process.
@@ -98,7 +99,7 @@ import Testing
     @Test(
         "RealtimeKit grants a real-time class that the kernel refuses, at its highest priority",
         .enabled(if: missingForRealtimeKit == "nothing", "there is no \(missingForRealtimeKit)"),
-        .timeLimit(.minutes(2))
+        .hangLimit
     )
     func realtimeKit() throws {
         let said = try run("$WITH $PROGRAM real-time")

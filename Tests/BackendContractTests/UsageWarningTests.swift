@@ -5,6 +5,7 @@ import Glibc
 import HRTimer
 import HRTimerCore
 import TestSupport
+import TestTraits
 import Testing
 
 /// Warnings of mistakes that would otherwise be silent. Only debug builds give them. The tests use the real clock, since
@@ -45,7 +46,7 @@ import Testing
 
     @Test(
         "The thread that looks for loops that nobody runs ends when these have ended, or have no timers left",
-        .timeLimit(.minutes(2))
+        .hangLimit
     )
     func watchEnds() async {
         await #expect(processExitsWith: .success) {

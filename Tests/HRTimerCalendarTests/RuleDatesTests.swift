@@ -3,10 +3,11 @@ import HRTimer
 import HRTimerCalendar
 import HRTimerTesting
 import TestSupport
+import TestTraits
 import Testing
 
 /// Rules for which Foundation's own search finds wrong dates, or does not end.
-@Suite("A schedule by a rule", .timeLimit(.minutes(2)))
+@Suite("A schedule by a rule", .hangLimit)
 struct RuleDatesTests {
     /// Returns the `number`th day of each month of 2026 that is that weekday, 1 for Sunday; counted from the end if negative.
     private func model(_ number: Int, weekday: Int) -> [Date] {

@@ -1,11 +1,12 @@
 import HRTimer
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HRTimerTesting
 
 /// Tests of which tasks virtual time takes for sleeping, whatever actors they visit.
-@Suite("On virtual time", .timeLimit(.minutes(2))) struct LeftoverTests {
+@Suite("On virtual time", .hangLimit) struct LeftoverTests {
     private actor Log {
         private(set) var notes = 0
 

@@ -3,11 +3,12 @@ import Dispatch
 import HRTimer
 import HRTimerTesting
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of where operations with a deadline run: on their caller's preferred executor, from the first instruction to the last.
 /// On frozen time, and on a deadline that does not come.
-@Suite("Operations with deadlines", .timeLimit(.minutes(2)))
+@Suite("Operations with deadlines", .hangLimit)
 struct DeadlineExecutorTests {
     /// Runs jobs on a queue, which it recognizes.
     private final class QueueExecutor: TaskExecutor {

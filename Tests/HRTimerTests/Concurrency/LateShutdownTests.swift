@@ -2,11 +2,12 @@
 import HRTimer
 import HRTimerTesting
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of cancellations that come to a task in a group's body after a deadline has expired there. On frozen time, which the
 /// operations advance themselves.
-@Suite("In a group's body a task", .timeLimit(.minutes(2)))
+@Suite("In a group's body a task", .hangLimit)
 struct LateShutdownTests {
     private let time = ManualTime()
     private let clock: MonotonicClock

@@ -87,7 +87,7 @@ import Testing
 
     @Test(
         "A debounce or a throttle on the wall clock lets its element pass in time though the clock is set back",
-        .timeLimit(.minutes(2)),
+        .hangLimit,
         arguments: [true, false]
     )
     func setBack(isDebounce: Bool) async throws {
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("A paced sequence on the wall clock ends with that clock's engine", .timeLimit(.minutes(2)))
+    @Test("A paced sequence on the wall clock ends with that clock's engine", .hangLimit)
     func ends() async throws {
         try await withManualTime { time in
             let engine = try WallTimerEngine()

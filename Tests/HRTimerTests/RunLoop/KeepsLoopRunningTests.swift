@@ -3,6 +3,7 @@ import HRTimer
 import HRTimerCore
 import HRTimerTesting
 import TestSupport
+import TestTraits
 import Testing
 
 /// Timers, sources and links that do not keep their loop running. In manual time.
@@ -141,7 +142,7 @@ import Testing
         #expect(!link.keepsLoopRunning || loop.run(for: 1) == .finished)
     }
 
-    @Test("A sleeping run ends at once when another thread takes its last reason away", .timeLimit(.minutes(2)))
+    @Test("A sleeping run ends at once when another thread takes its last reason away", .hangLimit)
     func wakes() async {
         let timer = LoopTimer(timeInterval: .seconds(1000), repeats: true) { _ in }
         let results = Recorder<TimerLoop.RunResult>()
