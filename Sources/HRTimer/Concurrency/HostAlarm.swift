@@ -1,7 +1,7 @@
 #if os(Linux)
 import HRTimerCore
 
-/// An object that a host's timer calls once: at its deadline, or when the host has ended and the deadline never comes.
+/// An object that a host's timer calls: at its deadline, or when the host has ended and the deadline never comes.
 ///
 /// On an engine the timer holds this object itself, so that arming allocates nothing.
 class HostAlarm: @unchecked Sendable, TimerOwner {
@@ -17,28 +17,30 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
 
     /// The deadline and the tolerances of a timer.
     struct Request {
-        var deadline_ns: Int64
+        /// `Int64.max` for a timer that is not armed yet.
+        var deadline_ns = Int64.max
         var tolerance_ns: Int64 = 0
         /// The tolerance on an engine with thousands of timers.
         var crowdTolerance_ns: Int64 = 0
         /// Whether to call as soon as a precise engine has woken for the deadline, possibly before it.
         var isEarly = false
+        /// Whether the timer stays until it is disarmed, however often `TimerHost.move` arms it.
+        var isOwned = false
     }
 
     /// Arms a timer that calls this object. Must be called only once. The host may call `hostHasEnded` and `deadlineHasCome`
     /// before this returns.
     final func arm(_ request: Request, on host: TimerHost) -> TimerHost.Alarm {
-        guard case .engine(let core) = host else {
-            let lifeline = Lifeline(self)
-            return host.arm(request.deadline_ns, tolerance_ns: request.tolerance_ns) {
-                lifeline.alarm.deadlineHasCome()
-            }
-        }
         var ofEngine = TimerRequest()
         ofEngine.deadline_ns = request.deadline_ns
         ofEngine.tolerance_ns = request.tolerance_ns
         ofEngine.crowdTolerance_ns = request.crowdTolerance_ns
         ofEngine.isEarly = request.isEarly
+        ofEngine.isOwned = request.isOwned
+        guard case .engine(let core) = host else {
+            let lifeline = Lifeline(self)
+            return host.arm(ofEngine) { lifeline.alarm.deadlineHasCome() }
+        }
         let token = core.schedule(.owner(self), ofEngine)
         if token == .stale { hostHasEnded() }
         return .engine(token)
