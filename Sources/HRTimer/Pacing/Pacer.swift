@@ -6,9 +6,7 @@ import HRTimerCore
 ///
 /// `PacedCalls` takes it for a handler, `PacedIteration` for the consumer of a sequence. The timer holds this object until `end` or
 /// `close`.
-final class Pacer<Element: Sendable>: HostAlarm, @unchecked Sendable {
-    // Sendable: its members are constant, but for those behind the lock.
-
+final class Pacer<Element: Sendable>: HostAlarm {
     private enum Phase: Sendable {
         /// Elements come.
         case open
@@ -55,9 +53,10 @@ final class Pacer<Element: Sendable>: HostAlarm, @unchecked Sendable {
         self.owner = owner
         let isWall = owner.time.clock == .wall
         host = isWall ? .engine(TimerEngine.shared(in: owner.time.on(.monotonic)).core) : owner
-        super.init()
-        let timer = arm(Request(isOwned: true), on: host)
-        let watch = isWall ? arm(Request(isOwned: true), on: owner) : nil
+        var request = TimerRequest()
+        request.isOwned = true
+        let timer = host.arm(self, request)
+        let watch = isWall ? owner.arm(self, request) : nil
         let isOver = state.withLock { state in
             (state.timer, state.watch) = (timer, watch)
             return state.isOver
@@ -83,14 +82,14 @@ final class Pacer<Element: Sendable>: HostAlarm, @unchecked Sendable {
         return result
     }
 
-    override func deadlineHasCome() {
+    func deadlineHasCome() {
         change { state, now_ns in
             if let element = state.gate.expire(at: now_ns) { state.passed.append(element) }
         }
     }
 
     /// A loop also says so when the timer is disarmed.
-    override func hostHasEnded() { if hasEnded { end() } }
+    func coreHasEnded() { if hasEnded { end() } }
 }
 
 // Elements come.
