@@ -47,7 +47,6 @@ class DeadlineScope: HostAlarm, Expiring, @unchecked Sendable {
 
     fileprivate init(within outer: DeadlineScope?) {
         self.outer = outer
-        super.init()
     }
 
     private func advance(from: Int, to: Int) -> Bool {
@@ -59,10 +58,10 @@ class DeadlineScope: HostAlarm, Expiring, @unchecked Sendable {
 
     func sleepUntilDeadline() async throws {}
 
-    override final func deadlineHasCome() { expireElsewhere() }
+    final func deadlineHasCome() { expireElsewhere() }
 
     /// If the host drops the timer, the deadline counts as passed, just as a sleep is cancelled then.
-    override final func hostHasEnded() { expireElsewhere() }
+    final func coreHasEnded() { expireElsewhere() }
 
     /// Whether the operation has returned.
     final var hasEnded: Bool { phase.load(ordering: .acquiring) == Phase.ended }
@@ -170,7 +169,7 @@ extension DeadlineScope {
         self.time = time.host.time
         let isInGroup = cts_is_in_group()
         // Before the operation begins: it may compute or block, and then no other thread would arm the timer.
-        let alarm = hasExpired ? nil : time.request.map { arm($0, on: time.host) }
+        let alarm = hasExpired ? nil : time.request.map { time.host.arm(self, $0) }
         if isInGroup {
             await runInPart(isolation: isolation, work)
         } else {

@@ -1,72 +1,50 @@
 #if os(Linux)
 import HRTimerCore
 
-/// An object that a host's timer calls once: at its deadline, or when the host has ended and the deadline never comes.
-///
-/// On an engine the timer holds this object itself, so that arming allocates nothing.
-class HostAlarm: @unchecked Sendable, TimerOwner {
-    // Sendable: it has no members; subclasses say why they are Sendable.
-
-    init() {}
-
+/// The owner of a timer of a host that needs no more than to be called: at the deadline, or when the host has ended and the deadline
+/// never comes.
+protocol HostAlarm: TimerOwner {
     /// Called at the deadline. On the host's thread, with no lock held.
-    func deadlineHasCome() {}
+    func deadlineHasCome()
+}
 
-    /// Called when the host has ended, or ends, and drops the timer. On any thread, with no lock held.
-    func hostHasEnded() {}
-
-    /// The deadline and the tolerances of a timer.
-    struct Request {
-        var deadline_ns: Int64
-        var tolerance_ns: Int64 = 0
-        /// The tolerance on an engine with thousands of timers.
-        var crowdTolerance_ns: Int64 = 0
-        /// Whether to call as soon as a precise engine has woken for the deadline, possibly before it.
-        var isEarly = false
-    }
-
-    /// Arms a timer that calls this object. Must be called only once. The host may call `hostHasEnded` and `deadlineHasCome`
-    /// before this returns.
-    final func arm(_ request: Request, on host: TimerHost) -> TimerHost.Alarm {
-        guard case .engine(let core) = host else {
-            let lifeline = Lifeline(self)
-            return host.arm(request.deadline_ns, tolerance_ns: request.tolerance_ns) {
-                lifeline.alarm.deadlineHasCome()
-            }
-        }
-        var ofEngine = TimerRequest()
-        ofEngine.deadline_ns = request.deadline_ns
-        ofEngine.tolerance_ns = request.tolerance_ns
-        ofEngine.crowdTolerance_ns = request.crowdTolerance_ns
-        ofEngine.isEarly = request.isEarly
-        let token = core.schedule(.owner(self), ofEngine)
-        if token == .stale { hostHasEnded() }
-        return .engine(token)
-    }
-
-    /// Held by a handler alone: if the host drops the handler without a call, the host has ended.
-    private final class Lifeline: Sendable {
-        let alarm: HostAlarm
-
-        init(_ alarm: HostAlarm) {
-            self.alarm = alarm
-        }
-
-        // Runs also after a call; an alarm that has expired ignores it.
-        deinit { alarm.hostHasEnded() }
-    }
-
-    // Called by the engine's core, the first two with its lock held.
-
-    final func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
+extension HostAlarm {
+    func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
         fire.callback = Callback { [self] in deadlineHasCome() }
         return true
     }
 
-    func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool { false }
+    func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {}
+}
 
-    final func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {}
+extension TimerHost {
+    /// Arms a timer that calls `alarm`: once or, if the request says that it is owned, whenever `move` has armed it. The host may
+    /// call `coreHasEnded` and `deadlineHasCome` before this returns.
+    ///
+    /// On an engine the timer holds the alarm itself, so that arming allocates nothing. A loop goes by the deadline and the tolerance
+    /// alone.
+    func arm(_ alarm: any HostAlarm, _ request: TimerRequest) -> Alarm {
+        switch self {
+        case .engine(let core):
+            let token = core.schedule(.owner(alarm), request)
+            if token == .stale { alarm.coreHasEnded() }
+            return .engine(token)
+        case .loop:
+            let lifeline = Lifeline(alarm)
+            return arm(request) { lifeline.alarm.deadlineHasCome() }
+        }
+    }
+}
 
-    final func coreHasEnded() { hostHasEnded() }
+/// Held by a handler alone: if the loop drops the handler without a call, the loop has ended.
+private final class Lifeline: Sendable {
+    let alarm: any HostAlarm
+
+    init(_ alarm: any HostAlarm) {
+        self.alarm = alarm
+    }
+
+    // Runs also after a call, and when the timer is disarmed; an alarm that waits for nothing ignores it.
+    deinit { alarm.coreHasEnded() }
 }
 #endif

@@ -6,7 +6,7 @@ import HRTimerCore
 struct KeptTime {
     let host: TimerHost
     /// Nil for a deadline that never comes.
-    let request: HostAlarm.Request?
+    let request: TimerRequest?
 
     /// Replaces a host whose thread is the calling one: that thread fires nothing while an operation computes or blocks
     /// there.

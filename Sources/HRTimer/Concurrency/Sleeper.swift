@@ -52,10 +52,9 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
     private init(_ host: TimerHost, resumingOn jobs: JobQueue?) {
         self.host = host
         self.jobs = jobs
-        super.init()
     }
 
-    private func wait(_ request: Request, isolation: isolated (any Actor)? = #isolation) async -> Outcome {
+    private func wait(_ request: TimerRequest, isolation: isolated (any Actor)? = #isolation) async -> Outcome {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in start(request, continuation) }
         } onCancel: {
@@ -65,12 +64,12 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
         return Outcome(rawValue: phase.load(ordering: .acquiring)) ?? .cancellation
     }
 
-    private func start(_ request: Request, _ continuation: UnsafeContinuation<Void, Never>) {
+    private func start(_ request: TimerRequest, _ continuation: UnsafeContinuation<Void, Never>) {
         self.continuation = continuation
         // The sleep ended before it began.
         guard advance(from: Phase.idle, to: Phase.starting) else { return continuation.resume() }
         host.noteSleep(until: request.deadline_ns)
-        let alarm = arm(request, on: host)
+        let alarm = host.arm(self, request)
         self.alarm = alarm
         if !advance(from: Phase.starting, to: Phase.sleeping), phase.load(ordering: .relaxed) != Phase.firstOutcome {
             // The thread that ended the sleep did not know the timer yet. The timer must not stay until its deadline.
@@ -101,7 +100,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
         }
     }
 
-    override func deadlineHasCome() {
+    func deadlineHasCome() {
         if case .loop(let loop) = host { noteSubmission(on: loop) }
         if firedAt_ns.load(ordering: .relaxed) < 0 { firedAt_ns.store(host.time.now_ns, ordering: .relaxed) }
         if let jobs {
@@ -111,14 +110,14 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
         }
     }
 
-    override func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool {
+    func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool {
         // A task that was resumed already runs concurrently with this thread.
         guard phase.load(ordering: .acquiring) < Phase.firstOutcome else { return false }
         self.submitted = submitted()
         return true
     }
 
-    override func hostHasEnded() { end(.cancellation) }
+    func coreHasEnded() { end(.cancellation) }
 
     /// Ends the sleep with an interruption, also before it begins. Any thread.
     func interrupt() { end(.interruption) }
@@ -139,8 +138,10 @@ extension Sleeper {
         }
 
         /// Returns the request of a task that begins to wait at `begun_ns`.
-        func request(from begun_ns: Int64) -> HostAlarm.Request {
-            var request = HostAlarm.Request(deadline_ns: deadline_ns, tolerance_ns: tolerance_ns)
+        func request(from begun_ns: Int64) -> TimerRequest {
+            var request = TimerRequest()
+            request.deadline_ns = deadline_ns
+            request.tolerance_ns = tolerance_ns
             if isPatient { request.crowdTolerance_ns = crowdTolerance_ns(deadline_ns.subtractingSaturating(begun_ns)) }
             return request
         }

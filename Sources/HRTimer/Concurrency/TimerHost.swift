@@ -49,18 +49,38 @@ package enum TimerHost: Sendable {
         tolerance_ns: Int64,
         _ handler: @escaping @Sendable () -> Void
     ) -> Alarm {
+        var request = TimerRequest()
+        request.deadline_ns = deadline_ns
+        request.tolerance_ns = tolerance_ns
+        return arm(request, handler)
+    }
+
+    /// Calls `handler` at the deadline or, for an owned timer, at each one that it is moved to. A loop goes by the deadline and the
+    /// tolerance alone, and runs on for the timer while that is armed.
+    func arm(_ request: TimerRequest, _ handler: @escaping @Sendable () -> Void) -> Alarm {
         switch self {
-        case .engine(let core):
-            var request = TimerRequest()
-            request.deadline_ns = deadline_ns
-            request.tolerance_ns = tolerance_ns
-            return .engine(core.schedule(.handler { _ in handler() }, request))
+        case .engine(let core): return .engine(core.schedule(.handler { _ in handler() }, request))
         case .loop(let loop):
-            let deadline = MonotonicInstant(nanoseconds: deadline_ns)
-            let timer = LoopTimer(fireAt: deadline, interval: .zero, repeats: false) { _ in handler() }
-            if tolerance_ns > 0 { timer.tolerance = Double(tolerance_ns) / 1e9 }
+            let timer = LoopTimer(
+                fireAt: MonotonicInstant(nanoseconds: request.deadline_ns),
+                interval: .nanoseconds(Int64.max),
+                repeats: request.isOwned
+            ) { _ in handler() }
+            if request.tolerance_ns > 0 { timer.tolerance = Double(request.tolerance_ns) / 1e9 }
+            if request.isOwned { timer.keepsLoopRunning = request.deadline_ns < .max }
             loop.add(timer, forMode: .common)
             return .loop(timer)
+        }
+    }
+
+    /// Moves an owned timer to another deadline; `Int64.max` for none. Calls nothing: may be called with a lock held.
+    func move(_ alarm: Alarm, to deadline_ns: Int64) {
+        switch (self, alarm) {
+        case (.engine(let core), .engine(let token)): _ = core.arm(token, deadline_ns: deadline_ns)
+        case (_, .loop(let timer)):
+            timer.keepsLoopRunning = deadline_ns < .max
+            timer.fireInstant = MonotonicInstant(nanoseconds: deadline_ns)
+        case (.loop, .engine): break
         }
     }
 

@@ -55,9 +55,7 @@ public func withUnstructuredTimeout<Return: Sendable>(
 
 /// One call of `withUnstructuredTimeout`. The first of three events ends it: the end of the operation, the deadline, and the
 /// cancellation of the caller.
-private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring, @unchecked Sendable {
-    // Sendable: all mutable state is behind the lock.
-
+private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring {
     private enum Outcome: Sendable {
         case result(Result<Return, any Error>)
         case timedOut
@@ -77,7 +75,6 @@ private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring, @unche
     init(_ time: KeptTime, _ late: @escaping @Sendable (Result<Return, any Error>) -> Void) {
         self.time = time
         self.late = late
-        super.init()
     }
 
     func run(
@@ -93,7 +90,7 @@ private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring, @unche
         }
         state.withLock { $0.task = task }
         // Armed before the task may block a thread. The task may have ended by now.
-        let alarm = time.request.map { arm($0, on: time.host) }
+        let alarm = time.request.map { time.host.arm(self, $0) }
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 // Unsafe: the thread that takes it out of the state resumes it, once.
@@ -130,14 +127,14 @@ private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring, @unche
         return isFirst
     }
 
-    override func deadlineHasCome() {
+    func deadlineHasCome() {
         // The caller goes on before the operation's cancellation handlers run.
         guard end(.timedOut) else { return }
         time.host.time.apart({ CancellationThreads.shared.expire(self) }, orHere: expire)
     }
 
     /// Without its timer the call has timed out.
-    override func hostHasEnded() { deadlineHasCome() }
+    func coreHasEnded() { deadlineHasCome() }
 
     func expire() { state.withLock { $0.task }?.cancel() }
 }

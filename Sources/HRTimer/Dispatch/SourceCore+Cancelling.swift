@@ -76,13 +76,6 @@ extension SourceCore {
         onTarget { last.make() }
     }
 
-    /// Returns a function that has a block run where the handlers belong, also once the source is cancelled. An engine or a loop
-    /// that has ended drops the block.
-    package func blockRunner() -> @Sendable (@escaping @Sendable () -> Void) -> Void {
-        guard let target = withLock({ $0.target }) else { return { [core] block in _ = core.runSoon(block) } }
-        return { [self] block in submission(block, to: target)() }
-    }
-
     /// Frees everything, unless a handler runs: its end does that.
     private func freeWithoutCall() {
         var left = Left()

@@ -17,7 +17,6 @@ public import HRTimerCore
 /// `flush()` before. After the engine or the loop has ended nothing is called any more.
 public final class Debouncer<Element: Sendable>: Sendable {
     private let calls: PacedCalls<Element>
-    private let source: TimerSource
 
     /// Calls the handler on the engine's thread. With a period of zero or less, or NaN, everything passes.
     public convenience init(
@@ -26,7 +25,7 @@ public final class Debouncer<Element: Sendable>: Sendable {
         engine: TimerEngine = .shared,
         handler: @escaping @Sendable (Element) -> Void
     ) {
-        self.init(PacedCalls(.debounce, edges, period, handler), TimerSource(engine: engine))
+        self.init(PacedCalls(.debounce, edges, period, engine, .engine, handler))
     }
 
     /// Calls the handler on the queue, one call at a time even on a concurrent queue.
@@ -37,7 +36,7 @@ public final class Debouncer<Element: Sendable>: Sendable {
         queue: DispatchQueue,
         handler: @escaping @Sendable (Element) -> Void
     ) {
-        self.init(PacedCalls(.debounce, edges, period, handler), TimerSource(engine: engine, queue: queue))
+        self.init(PacedCalls(.debounce, edges, period, engine, .queue(queue), handler))
     }
 
     /// Calls the handler on the loop's thread, in a pass in one of the common modes.
@@ -48,40 +47,34 @@ public final class Debouncer<Element: Sendable>: Sendable {
         loop: TimerLoop,
         handler: @escaping @Sendable (Element) -> Void
     ) {
-        self.init(PacedCalls(.debounce, edges, period, handler), TimerSource(engine: engine, loop: loop))
+        self.init(PacedCalls(.debounce, edges, period, engine, .loop(loop), handler))
     }
 
-    private init(_ calls: PacedCalls<Element>, _ source: TimerSource) {
-        self.calls = calls
-        self.source = source
-        calls.start(source)
-    }
+    private init(_ calls: PacedCalls<Element>) { self.calls = calls }
 
-    deinit {
-        calls.release(source)
-    }
+    deinit { calls.release() }
 
     /// Takes an element. Does not call the handler itself, and returns at once. Returns false after `cancel()`, and once the
     /// engine has ended.
     @discardableResult
-    public func send(_ element: Element) -> Bool { calls.send(element, source) }
+    public func send(_ element: Element) -> Bool { calls.pacer.send(element) }
 
     /// Has the handler called now with the element that waits, if one does, as at the end of its period. Does not wait for
     /// the call. Release the debouncer after this to end it with that call; `cancel()` may come before the call, and prevents it.
-    public func flush() { calls.flush(source) }
+    public func flush() { calls.pacer.flush() }
 
     /// Drops the elements that wait, and ends the period: the next element is the first one again.
-    public func discard() { calls.discard(source) }
+    public func discard() { calls.pacer.discard() }
 
     /// Ends the debouncer for good, drops the elements that wait, and frees the handler. A call that has begun goes on. If
     /// the handler itself calls this, no call follows after this returned. Idempotent.
     ///
     /// A flushed element is dropped too if its call has not begun: after `cancel()` no call begins.
     /// Releasing the last reference instead drops only what was not flushed.
-    public func cancel() { calls.end(source) }
+    public func cancel() { calls.cancel() }
 
     /// Whether an element waits for its call.
-    public var isWaiting: Bool { calls.isWaiting }
+    public var isWaiting: Bool { calls.pacer.isWaiting }
 }
 
 extension Debouncer<Void> {

@@ -10,42 +10,31 @@ public struct PacedSequence<Base: AsyncSequence & Sendable>: AsyncSequence, Send
     public typealias Failure = Base.Failure
 
     private let base: Base
-    private let rule: BurstGate<Element>.Rule
-    private let edges: BurstEdges
-    private let period_ns: Int64
+    /// A gate to which nothing has come, for each iteration to copy.
+    private let gate: BurstGate<Result<Base.Element, Base.Failure>>
     private let host: @Sendable () -> TimerHost
 
     fileprivate init(
         _ base: Base,
-        _ rule: BurstGate<Element>.Rule,
+        _ rule: BurstGate<Result<Base.Element, Base.Failure>>.Rule,
         _ edges: BurstEdges,
         _ period: some TimeSpan,
         host: @escaping @Sendable () -> TimerHost
     ) {
         self.base = base
-        self.rule = rule
-        self.edges = edges
-        period_ns = period.nanosecondsOrZero
+        gate = BurstGate(rule, edges, period_ns: period.nanosecondsOrZero)
         self.host = host
     }
 
     /// Returns an iterator, which begins to take elements of the base with the first call of `next()`.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(base: base, gate: BurstGate(rule, edges, period_ns: period_ns), host: host)
-    }
+    public func makeAsyncIterator() -> Iterator { Iterator(sequence: self) }
 
     /// One consumer's iteration. Dropping it ends the task that iterates over the base.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let base: Base
-        fileprivate let gate: BurstGate<Element>
-        fileprivate let host: @Sendable () -> TimerHost
-        private var handle: PacingHandle<Element, Failure>?
+        fileprivate let sequence: PacedSequence
+        private var iteration: PacedIteration<Base.Element, Base.Failure>?
 
-        fileprivate init(base: Base, gate: BurstGate<Element>, host: @escaping @Sendable () -> TimerHost) {
-            self.base = base
-            self.gate = gate
-            self.host = host
-        }
+        fileprivate init(sequence: PacedSequence) { self.sequence = sequence }
 
         /// Returns the next element that passes; nil once the base has ended and all has passed, and when the task is
         /// cancelled.
@@ -57,11 +46,9 @@ public struct PacedSequence<Base: AsyncSequence & Sendable>: AsyncSequence, Send
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(Base.Failure) -> Base.Element? {
-            if handle == nil {
-                handle = PacingHandle(PacingCore(gate, host))
-                handle?.begin(base)
-            }
-            return try await handle?.core.next(isolation: actor)
+            let iteration = self.iteration ?? PacedIteration(sequence.base, sequence.gate, on: sequence.host())
+            self.iteration = iteration
+            return try await iteration.next(isolation: actor)
         }
     }
 }

@@ -8,16 +8,12 @@ public import HRTimerCore
 ///     progress.send(0.5)                          // as often as one likes
 ///
 /// The first element passes at once. Of those that come within the period after it, the latest one passes at the end of the
-/// period, even if nothing comes any more: the handler always learns the last element. `BurstEdges` has other choices. The
-/// handler is never called early, on `CLOCK_MONOTONIC`. It is called on the engine's thread, on a queue or in a loop, never
-/// on the thread that sends, and never while it is still running.
+/// period, even if nothing comes any more: the handler always learns the last element. `BurstEdges` has other choices.
 ///
-/// All members may be called from any thread, and from the handler. `send(_:)` takes a lock for a moment and reads the
-/// clock; the engine is woken once a period at most. Releasing the last reference drops the elements that wait: call
-/// `flush()` before. After the engine or the loop has ended nothing is called any more.
+/// In all else it is a `Debouncer`: never early, never called on the thread that sends nor while it is still running, and any
+/// thread may call its members. Releasing the last reference drops the elements that wait: call `flush()` before.
 public final class Throttle<Element: Sendable>: Sendable {
     private let calls: PacedCalls<Element>
-    private let source: TimerSource
 
     /// Calls the handler on the engine's thread. With a period of zero or less, or NaN, everything passes.
     public convenience init(
@@ -26,7 +22,7 @@ public final class Throttle<Element: Sendable>: Sendable {
         engine: TimerEngine = .shared,
         handler: @escaping @Sendable (Element) -> Void
     ) {
-        self.init(PacedCalls(.throttle, edges, period, handler), TimerSource(engine: engine))
+        self.init(PacedCalls(.throttle, edges, period, engine, .engine, handler))
     }
 
     /// Calls the handler on the queue, one call at a time even on a concurrent queue.
@@ -37,7 +33,7 @@ public final class Throttle<Element: Sendable>: Sendable {
         queue: DispatchQueue,
         handler: @escaping @Sendable (Element) -> Void
     ) {
-        self.init(PacedCalls(.throttle, edges, period, handler), TimerSource(engine: engine, queue: queue))
+        self.init(PacedCalls(.throttle, edges, period, engine, .queue(queue), handler))
     }
 
     /// Calls the handler on the loop's thread, in a pass in one of the common modes.
@@ -48,40 +44,28 @@ public final class Throttle<Element: Sendable>: Sendable {
         loop: TimerLoop,
         handler: @escaping @Sendable (Element) -> Void
     ) {
-        self.init(PacedCalls(.throttle, edges, period, handler), TimerSource(engine: engine, loop: loop))
+        self.init(PacedCalls(.throttle, edges, period, engine, .loop(loop), handler))
     }
 
-    private init(_ calls: PacedCalls<Element>, _ source: TimerSource) {
-        self.calls = calls
-        self.source = source
-        calls.start(source)
-    }
+    private init(_ calls: PacedCalls<Element>) { self.calls = calls }
 
-    deinit {
-        calls.release(source)
-    }
+    deinit { calls.release() }
 
-    /// Takes an element. Does not call the handler itself, and returns at once. Returns false after `cancel()`, and once the
-    /// engine has ended.
+    /// Takes an element, as `Debouncer.send(_:)` does.
     @discardableResult
-    public func send(_ element: Element) -> Bool { calls.send(element, source) }
+    public func send(_ element: Element) -> Bool { calls.pacer.send(element) }
 
-    /// Has the handler called now with the element that waits, if one does, as at the end of its period. Does not wait for
-    /// the call. Release the throttle after this to end it with that call; `cancel()` may come before the call, and prevents it.
-    public func flush() { calls.flush(source) }
+    /// Has the handler called now with the element that waits, as `Debouncer.flush()` does.
+    public func flush() { calls.pacer.flush() }
 
     /// Drops the elements that wait, and ends the period: the next element is the first one again.
-    public func discard() { calls.discard(source) }
+    public func discard() { calls.pacer.discard() }
 
-    /// Ends the throttle for good, drops the elements that wait, and frees the handler. A call that has begun goes on. If
-    /// the handler itself calls this, no call follows after this returned. Idempotent.
-    ///
-    /// A flushed element is dropped too if its call has not begun: after `cancel()` no call begins.
-    /// Releasing the last reference instead drops only what was not flushed.
-    public func cancel() { calls.end(source) }
+    /// Ends the throttle for good, drops the elements that wait, and frees the handler, as `Debouncer.cancel()` does.
+    public func cancel() { calls.cancel() }
 
     /// Whether an element waits for its call.
-    public var isWaiting: Bool { calls.isWaiting }
+    public var isWaiting: Bool { calls.pacer.isWaiting }
 }
 
 extension Throttle<Void> {

@@ -225,6 +225,22 @@ import Testing
         #expect(calls.all == [Call(1, 2), Call(2, 2), Call(0, 2)])
     }
 
+    @Test("A handler that sends again at each call lets its engine's other timers fire in between")
+    func sendsAgain() {
+        let made = Recorder<Throttle<Int>>()
+        made.append(
+            Throttle(for: .zero, engine: engine) { [self] element in
+                record(element)
+                if element < 3 { made.all.first?.send(element + 1) }
+            }
+        )
+        made.all.first?.send(1)
+        engine.schedule(at: start) { [self] _ in record(0) }
+        time.advance(by: .zero)
+        #expect(calls.all.map(\.element) == [1, 0, 2, 3])
+        made.removeAll()
+    }
+
     @Test("No element is taken once the engine has ended")
     func ended() {
         let throttle = throttle()

@@ -221,51 +221,60 @@ import Testing
         var configuration = TimerEngine.Configuration(time: time.base)
         configuration.defersMoves = true
         let engine = try TimerEngine(configuration)
-        let core = PacingCore<Int, Never>(BurstGate(.debounce, .trailing, period_ns: 1_000_000_000)) {
-            .engine(engine.core)
-        }
         let (stream, continuation) = AsyncStream<Int>.makeStream()
         let taken = Recorder<Int>()
+        let elements = stream.map { element in
+            taken.append(element)
+            return element
+        }
         let task = Task {
-            await core.take(
-                stream.map { element in
-                    taken.append(element)
-                    return element
-                }
-            )
+            var seen: [Int] = []
+            for await element in elements.debounce(for: .seconds(1), on: MonotonicClock(engine: engine)) {
+                seen.append(element)
+            }
+            return seen
         }
         for element in 1...1000 {
             continuation.yield(element)
-            // An element is in the gate when the base is asked for the next one.
-            while taken.count < element || engine.liveTimers == 0 { await Task.yield() }
+            // It is about to be in the gate.
+            while taken.count < element { await Task.yield() }
             time.advance(by: .milliseconds(10))
         }
         #expect(engine.liveTimers == 1)
-        #expect(engine.statistics.fires <= 11)
+        #expect(engine.statistics.fires <= 11 && engine.statistics.wakeups <= 11)
         continuation.finish()
-        await task.value
-        #expect(await core.next(isolation: nil) == 1000)
-        #expect(await core.next(isolation: nil) == nil)
+        #expect(await task.value == [1000])
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("In a loop, which releases each timer that has fired, the last element still comes")
-    func loop() async {
+    @Test("In a loop the last element comes when its period ends, and the loop runs on for it alone")
+    func loop() {
         let time = ManualTime()
         let loop = TimerLoop(time: time.base)
-        loop.isKeptAlive = true
-        let core = PacingCore<Int, Never>(BurstGate(.throttle, .both, period_ns: 1_000_000_000)) { .loop(loop) }
-        let (stream, continuation) = AsyncStream<Int>.makeStream()
-        for element in 1...3 { continuation.yield(element) }
-        continuation.finish()
-        await core.take(stream)
-        Self.run(loop, for: 2)
-        #expect(await core.next(isolation: nil) == 1)
-        #expect(await core.next(isolation: nil) == 3)
-        #expect(await core.next(isolation: nil) == nil)
+        let pacer = Pacer<Int>(BurstGate(.throttle, .both, period_ns: 1_000_000_000), on: .loop(loop))
+        func run() -> TimerLoop.RunResult { loop.run(for: 10) }
+        #expect(run() == .finished)
+        for element in 1...3 { #expect(pacer.send(element)) }
+        pacer.finish()
+        #expect(pacer.take() == 1 && pacer.take() == nil && !pacer.isOver)
+        let start = time.now
+        #expect(run() == .finished && time.now == start + .seconds(1))
+        #expect(pacer.take() == 3 && pacer.take() == nil && pacer.isOver)
+        pacer.end()
+        #expect(loop.liveTimers == 0)
     }
 
-    private static func run(_ loop: TimerLoop, for seconds: Double) { loop.run(for: seconds) }
+    @Test("A loop that ends lets no more elements pass, and wakes who waits for one")
+    func loopEnds() {
+        let loop = TimerLoop(time: ManualTime().base)
+        let pacer = Pacer<Int>(BurstGate(.throttle, .leading, period_ns: 1_000_000_000), on: .loop(loop))
+        let woken = Recorder<Bool>()
+        #expect(pacer.wait { woken.append(true) })
+        loop.end()
+        #expect(woken.count == 1 && pacer.isOver)
+        #expect(!pacer.send(1) && pacer.take() == nil)
+        #expect(!pacer.wait { woken.append(false) })
+    }
 
     /// Returns what passes and when, computed element by element. Times are in ms; no multiple of the period is one of them.
     private func model(_ isDebounce: Bool, _ edges: BurstEdges, _ times: [Int], _ period: Int, end: Int) -> [Int: Int] {
