@@ -30,7 +30,6 @@ import Testing
     #if compiler(>=6.3)
     @Test("The functions that each fire runs lie together, in C and in Swift, where they can be prefetched at once")
     func hotSection() {
-        #expect(ctest_hot_has_queue())
         #expect(ctest_hot_begins_with_a_page())
         // Swift's functions are most of the section.
         #expect(ctest_hot_engine_bytes() > 12_000 && ctest_hot_loop_bytes() > 12_000)
@@ -54,26 +53,6 @@ import Testing
         await seen.isDone.opened()
         await engine.shutdown()
         #expect(seen.missing == [])
-    }
-
-    @Test("A fire records the wheel's code only where more timers are armed than the near tier takes")
-    func touchedWheel() async throws {
-        let engine = try TimerEngine()
-        let sizes = Recorder<Int>()
-        let isDone = [Latch(), Latch()]
-        engine.schedule(after: .milliseconds(1)) { _ in
-            sizes.append(ctest_touched_bytes(Int32(HRT_TOUCHED_WHEEL_CODE.rawValue)))
-            isDone[0].open()
-        }
-        await isDone[0].opened()
-        for number in 1...20 { engine.schedule(after: .seconds(number)) { _ in } }
-        engine.schedule(after: .milliseconds(1)) { _ in
-            sizes.append(ctest_touched_bytes(Int32(HRT_TOUCHED_WHEEL_CODE.rawValue)))
-            isDone[1].open()
-        }
-        await isDone[1].opened()
-        await engine.shutdown()
-        #expect(sizes.all[0] == 0 && sizes.all[1] > 1_000, "\(sizes.all)")
     }
 
     @Test("Of timers that are due together the last one's memory is recorded, and a cancelled one is no follower")
@@ -163,9 +142,8 @@ import Testing
 
         init(_ more: hrt_touched_kind...) {
             let always = [
-                HRT_TOUCHED_STATE, HRT_TOUCHED_QUEUE, HRT_TOUCHED_WHEEL, HRT_TOUCHED_NODE, HRT_TOUCHED_RECORD,
-                HRT_TOUCHED_BATCH, HRT_TOUCHED_COMMIT, HRT_TOUCHED_LATENESS, HRT_TOUCHED_LATENESS_SLOT,
-                HRT_TOUCHED_OWNER, HRT_TOUCHED_CODE, HRT_TOUCHED_FIRE, HRT_TOUCHED_HOT_DATA,
+                HRT_TOUCHED_STATE, HRT_TOUCHED_RECORD, HRT_TOUCHED_BATCH, HRT_TOUCHED_COMMIT, HRT_TOUCHED_LATENESS,
+                HRT_TOUCHED_LATENESS_SLOT, HRT_TOUCHED_OWNER, HRT_TOUCHED_CODE, HRT_TOUCHED_FIRE, HRT_TOUCHED_HOT_DATA,
                 HRT_TOUCHED_CLOCK_CODE,
             ]
             wanted = (always + more).map(\.rawValue)

@@ -1,6 +1,5 @@
 #include "../../CSources/CHRTimer/include/hrt_hot.h"
 
-#include "../../CSources/CHRTimer/include/hrt_queue.h"
 #include "CTestSupport.h"
 
 static size_t common_bytes(void) { return (size_t)(__stop_hrt_hot - __start_hrt_hot); }
@@ -20,11 +19,6 @@ bool ctest_hot_begins_with_a_page(void) {
         if ((uintptr_t)begins[i] % 4096 != 0) return false;
     }
     return true;
-}
-
-bool ctest_hot_has_queue(void) {
-    const char *code = (const char *)hrt_queue_take_due;
-    return code >= __start_hrt_hot && code < __stop_hrt_hot;
 }
 
 const void *ctest_touched(int kind) { return hrt_touched[kind].address; }

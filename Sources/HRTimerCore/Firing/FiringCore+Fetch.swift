@@ -12,7 +12,6 @@ extension FiringCore {
         if next.third != ExpiredTimers.noSlot { fetchTarget(of: next.third) }
         if next.second != ExpiredTimers.noSlot { fetchCaptured(by: next.second) }
         if next.first != ExpiredTimers.noSlot { fetchFirstCaptured(by: next.first) }
-        hrt_queue_fetch_next(queue)
     }
 
     /// Has the processor fetch what the timer calls.
@@ -60,7 +59,6 @@ extension FiringCore {
         hrt_note_touched(HRT_TOUCHED_OWNER, words(of: slot).0, 256)
         // Unsafe: only the address is kept, to prefetch it.
         withUnsafePointer(to: &fire) { hrt_note_touched(HRT_TOUCHED_FIRE, $0, MemoryLayout<Fire>.size) }
-        hrt_queue_note_touched(queue, slot)
         hrt_note_touched(HRT_TOUCHED_RECORD, records.place(slot), MemoryLayout<TimerRecord>.size)
         hrt_note_touched(HRT_TOUCHED_BATCH, batch.baseAddress, 64)
         hrt_note_touched(HRT_TOUCHED_COMMIT, Unmanaged.passUnretained(commit).toOpaque(), 64)

@@ -87,10 +87,9 @@ typedef struct {
 int ctest_thread_schedule(ctest_schedule *_Nonnull out_schedule);
 
 // Return the size of the sections of hrt_hot.h that the thread of an engine, or of a loop, fetches
-// when it wakes, and whether the queue's functions are in the section that both fetch.
+// when it wakes.
 size_t ctest_hot_engine_bytes(void);
 size_t ctest_hot_loop_bytes(void);
-bool ctest_hot_has_queue(void);
 // Returns whether each section begins with a page.
 bool ctest_hot_begins_with_a_page(void);
 
