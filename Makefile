@@ -15,7 +15,7 @@ SOURCES = Package.swift Sources Tests Benchmarks Snippets Examples
 UBSAN = -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
 
 MODEL = Tests/Fuzz/queue_model.c Tests/Fuzz/queue_sorted.c Tests/CTestSupport/queue_check.c
-QUEUE = CSources/CHRTimer/queue/*.c CSources/CHRTimer/thread/hrt_fork.c $(MODEL) -ICSources/CHRTimer/include -ITests/CTestSupport/include \
+QUEUE = CSources/CHRTimer/queue/*.c $(MODEL) -ICSources/CHRTimer/include -ITests/CTestSupport/include \
     -std=gnu17 -D_GNU_SOURCE
 
 # Each target says on its line what it is for.
@@ -313,9 +313,9 @@ model-display:  ## 10^6 refreshes of displays against counting them; optimized, 
 protocols:  ## what threads do without a lock, as models whose every order of steps is tried; needs spin
 	Tests/Protocols/run
 
-# Bytes as scripts of operations and steps of time, for a minute. Few moves a call, so that bounded work is seen at small sizes.
+# Bytes as scripts of operations and steps of time, for a minute. Few moves a call and small chunks, so that bounded work and trimming are seen at small sizes.
 fuzz:  ## the queue under libFuzzer, for a minute
-	mkdir -p .build && clang -O1 -g -fsanitize=fuzzer,address,undefined -DHRT_MOVES_PER_CALL=3 \
+	mkdir -p .build && clang -O1 -g -fsanitize=fuzzer,address,undefined -DHRT_MOVES_PER_CALL=3 -DHRT_CHUNK_BITS=4 \
 	    $(QUEUE) Tests/Fuzz/queue_fuzz.c -o .build/queue_fuzz
 	.build/queue_fuzz -max_total_time=60 -max_len=8192
 
@@ -326,7 +326,7 @@ ARM64_CC ?= aarch64-linux-gnu-gcc
 WITHOUT_CLANG = -D_Nonnull= -D_Nullable=
 ARM64_RUN ?= qemu-aarch64 -L /usr/aarch64-linux-gnu
 CORE = CSources/CHRTimer/clock/*.c CSources/CHRTimer/histogram/*.c CSources/CHRTimer/wait/*.c \
-    CSources/CHRTimer/thread/*.c CSources/CHRTimer/queue/hrt_queue_pages.c -ICSources/CHRTimer/include \
+    CSources/CHRTimer/thread/*.c -ICSources/CHRTimer/include \
     -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(WITHOUT_CLANG)
 
 arm64:  ## the C core for arm64, in an emulator

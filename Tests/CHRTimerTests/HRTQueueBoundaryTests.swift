@@ -122,11 +122,13 @@ struct HRTQueueBoundaryTests {
     }
 
     @Test("Timers of a crowd that is only partly spread over finer buckets may be moved and disarmed")
-    func halfFiled() {
+    func halfSpread() {
         for span in [Int64(1) << 16, 1 << 26, 1 << 36] {
             let timers = TimerQueue()
             _ = timers.takeDue(at: 0)
             let begin = 3 * span
+            // A few timers would be sorted at once, whatever follows them.
+            for _ in 0..<4 { _ = timers.schedule(at: begin + 3600 * 1000 * ms) }
             let owner = timers.schedule(at: begin)
             let tokens = (0..<3000).map { timers.schedule(at: begin + 1 + Int64($0 * 7919 % 3000) * (span / 3001)) }
             timers.disarm(owner)

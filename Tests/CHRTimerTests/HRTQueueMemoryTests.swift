@@ -1,9 +1,6 @@
 import CHRTimer
 import CTestSupport
-import Glibc
-import Synchronization
 import TestSupport
-import TestTraits
 import Testing
 
 @Suite("Memory of a timer queue", .serialized)
@@ -67,12 +64,12 @@ struct HRTQueueMemoryTests {
         #expect(!hrt_queue_wants_trim(timers.queue))
     }
 
-    /// The first block has room for 65,535 timers, every other one for 65,536.
+    /// The first chunk has room for 2,047 timers, every other one for 2,048.
     @Test(
-        "Blocks fill, empty and fill again, also when exactly full",
-        arguments: [65_534, 65_535, 65_536, 131_070, 131_071, 131_072]
+        "Chunks fill, empty and fill again, also when exactly full",
+        arguments: [2046, 2047, 2048, 4094, 4095, 4096, 131_071, 131_072]
     )
-    func blocks(count: Int) {
+    func chunks(count: Int) {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
         for _ in 0..<2 {
@@ -89,7 +86,7 @@ struct HRTQueueMemoryTests {
     }
 
     @Test(
-        "Trimming cuts the first block after its last timer, if that frees at least 64 KiB",
+        "Trimming keeps the timers that are left, wherever their slots are",
         arguments: [10, 2046, 2047, 2048, 2049, 60_000]
     )
     func cut(kept: Int) {
@@ -104,6 +101,37 @@ struct HRTQueueMemoryTests {
         ctest_queue_check(timers.queue)
         #expect(tokens.dropFirst(kept).allSatisfy { !hrt_queue_is_live(timers.queue, $0) })
         #expect(timers.takeDue(at: 2 * second).map(\.token) == survivors + again)
+    }
+
+    @Test("A few timers that are left keep only the memory round their own slots")
+    func keepsLittle() {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        let tokens = (0..<300_000).map { timers.schedule(at: 60 * second + Int64($0)) }
+        let peak = hrt_queue_memory_bytes(timers.queue)
+        let kept = [5, 100_000, 299_999].map { tokens[$0] }
+        for (number, token) in tokens.enumerated() where ![5, 100_000, 299_999].contains(number) {
+            hrt_queue_remove(timers.queue, token)
+        }
+        timers.trimWholly()
+        #expect(hrt_queue_memory_bytes(timers.queue) < peak / 10)
+        ctest_queue_check(timers.queue)
+        #expect(timers.takeDue(at: 61 * second).map(\.token) == kept)
+    }
+
+    @Test("The next deadline stays exact when the earliest timer of its bucket was in memory that is given back")
+    func earliestIsGone() {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        let tokens = (0..<10_000).map { _ in timers.add() }
+        let begin: Int64 = 5 << 36  // of a bucket of 69 s
+        for number in 0..<10 { timers.arm(tokens[number], at: begin + second + Int64(number)) }
+        timers.arm(tokens[9999], at: begin + 5)
+        for token in tokens.dropFirst(10) { hrt_queue_remove(timers.queue, token) }
+        timers.trimWholly()
+        timers.normalize()
+        #expect(timers.next == begin + second)
+        #expect(timers.takeDue(at: begin + 2 * second).map(\.token) == Array(tokens.prefix(10)))
     }
 
     @Test("Timers may be added and removed between the calls that trim")
@@ -146,16 +174,15 @@ struct HRTQueueMemoryTests {
         #expect(timers.takeDue(at: 62 * second).map(\.deadline_ns) == live.map(\.deadline).sorted())
     }
 
-    @Test("The first block keeps timers that are added while it is being emptied", arguments: [false, true])
+    @Test("A chunk that gets timers while memory is given back keeps them", arguments: [false, true])
     func comesBack(stays: Bool) {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
         let tokens = (0..<60_000).map { timers.schedule(at: second + Int64($0)) }
         for token in tokens { hrt_queue_remove(timers.queue, token) }
         for _ in 0..<10 { #expect(hrt_queue_trim(timers.queue)) }
-        // The slots freed last are used first, and trimming has already been through those.
-        let again = (0..<200).map { timers.schedule(at: 2 * second + Int64($0)) }
-        #expect(again.contains { $0.slot > 55_000 })
+        // Those beyond the first chunk come into chunks that trimming is still to look at.
+        let again = (0..<6000).map { timers.schedule(at: 2 * second + Int64($0)) }
         if !stays { for token in again { hrt_queue_remove(timers.queue, token) } }
         timers.trimWholly()
         ctest_queue_check(timers.queue)
@@ -163,63 +190,14 @@ struct HRTQueueMemoryTests {
         #expect(timers.takeDue(at: 3 * second).map(\.token) == (stays ? again : []))
     }
 
-    @Test("Slots of the lowest block are used first, so that high blocks become empty")
+    @Test("Slots of the lowest chunk are used first, so that high chunks become empty")
     func lowestFirst() {
         let timers = TimerQueue()
         let tokens = (0..<200_000).map { _ in timers.add() }
         for token in tokens[1000..<1200] { hrt_queue_remove(timers.queue, token) }
         for token in tokens[150_000..<150_200] { hrt_queue_remove(timers.queue, token) }
-        // Only the 64 slots freed last, at most, were spare.
         let again = (0..<200).map { _ in timers.add() }
-        #expect(again.count { $0.slot < 65_535 } >= 200 - 64)
-    }
-
-    /// Maps, writes, checks and unmaps 2 MiB in a loop, until told to stop. A class, so that a C thread can refer to it.
-    private final class Neighbour: Sendable {
-        let isOver = Atomic(false)
-        let spoilt = Atomic(0)
-
-        func run() {
-            let bytes = 2 << 20
-            while !isOver.load(ordering: .relaxed) {
-                guard let memory = mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
-                    memory != MAP_FAILED
-                else { continue }
-                let words = memory.bindMemory(to: Int.self, capacity: bytes / 8)
-                for index in stride(from: 0, to: bytes / 8, by: 512) { words[index] = index + 1 }
-                for index in stride(from: 0, to: bytes / 8, by: 512) where words[index] != index + 1 {
-                    spoilt.add(1, ordering: .relaxed)
-                }
-                munmap(memory, bytes)
-            }
-        }
-    }
-
-    @Test("A queue that moves to grow leaves alone what others map at its former addresses", .hangLimit)
-    func growsBesideOthers() async {
-        await #expect(processExitsWith: .success) {
-            let neighbours = (0..<2).map { _ in Neighbour() }
-            let threads = neighbours.map { neighbour in
-                var thread = pthread_t()
-                pthread_create(
-                    &thread,
-                    nil,
-                    { context in
-                        Unmanaged<Neighbour>.fromOpaque(context!).takeUnretainedValue().run()
-                        return nil
-                    },
-                    Unmanaged.passUnretained(neighbour).toOpaque()
-                )
-                return thread
-            }
-            for _ in 0..<3 {
-                // Two queues that grow alternately: neither finds the addresses after its memory free.
-                let queues = [TimerQueue(), TimerQueue()]
-                for _ in 0..<300_000 { for queue in queues { _ = queue.add() } }
-            }
-            for neighbour in neighbours { neighbour.isOver.store(true, ordering: .relaxed) }
-            for thread in threads { pthread_join(thread, nil) }
-            #expect(neighbours.allSatisfy { $0.spoilt.load(ordering: .relaxed) == 0 })
-        }
+        // The slot freed last is used before all others.
+        #expect(again.count { $0.slot < 2047 } >= 199)
     }
 }

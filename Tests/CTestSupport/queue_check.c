@@ -3,14 +3,13 @@
 #include <stdlib.h>
 
 #include "../../CSources/CHRTimer/queue/hrt_queue_class.h"
-#include "../../CSources/CHRTimer/queue/hrt_queue_slab.h"
 #include "ctest_queue.h"
 
 struct census {
-    size_t filed;  // nodes found in the per-class wheels
-    size_t live;   // nodes that are not free
+    size_t queued;  // nodes found in the per-class wheels
+    size_t live;    // nodes that are not free
     size_t armed;
-    size_t places;  // nodes whose place says that they are filed
+    size_t places;  // nodes whose place says that they are queued
 };
 
 static void require(bool holds, const char *sentence, uint32_t index) {
@@ -59,7 +58,7 @@ static void check_bucket(const struct hrt_queue *queue, const struct hrt_class *
             require(class->earliest[place] >> HRT_TICK_BITS >= class->tick,
                     "no bucket's earliest key is before the present", index);
             previous = index;
-            census->filed++;
+            census->queued++;
         }
         require(bucket->chains[chain].last == previous, "a chain ends at its last node", previous);
     }
@@ -79,9 +78,9 @@ static void check_near_node(const struct hrt_queue *queue, const struct hrt_clas
     found->near++;
     if (class->windows == NULL) return;
     const struct hrt_windows *windows = class->windows;
-    uint32_t entry = windows->entry_of.indices[index];
+    uint32_t entry = *hrt_window_entry_of(queue, index);
     require(entry < windows->count && windows->heap.ends[entry].index == index &&
-                windows->heap.ends[entry].end == windows->end_of.keys[index],
+                windows->heap.ends[entry].end == *hrt_window_end_of(queue, index),
             "the end of the window of a node that is near stands in the heap of ends", index);
 }
 
@@ -114,13 +113,16 @@ static void check_near(const struct hrt_queue *queue, const struct hrt_class *cl
             found.near);
     require(hrt_near_key(queue, class) == found.earliest_near,
             "the earliest node that is near is known", 0);
-    census->filed += found.near;
+    census->queued += found.near;
 }
 
-static void check_ends(const struct hrt_windows *windows) {
+static void check_ends(const struct hrt_queue *queue) {
+    const struct hrt_windows *windows = &queue->windows;
     for (uint32_t place = 0; place < windows->count; place++) {
         uint32_t index = windows->heap.ends[place].index;
-        require(windows->entry_of.indices[index] == place,
+        require(hrt_slab_node_at(queue, index) != NULL,
+                "the heap of ends has no node whose memory was given back", index);
+        require(*hrt_window_entry_of(queue, index) == place,
                 "a node has one place in the heap of ends", index);
         require(
             place == 0 || windows->heap.ends[(place - 1) / 4].end <= windows->heap.ends[place].end,
@@ -142,9 +144,8 @@ static void check_class(const struct hrt_queue *queue, const struct hrt_class *c
     }
     require(class->cascading == 0 || class->look_tick == class->tick,
             "time does not pass a bucket that cascades", 0);
-    require(class->never == HRT_KEY_NEVER, "nowhere is later than any key", 0);
     check_near(queue, class, census);
-    if (class->windows != NULL) check_ends(class->windows);
+    if (class->windows != NULL) check_ends(queue);
 }
 
 // The earliest key and window end, found by looking at every node.
@@ -167,7 +168,7 @@ static void check_node(struct hrt_queue *queue, uint32_t index, struct census *c
     struct earliest *of_class = &earliest[hrt_node_class(node) >> HRT_PLACE_CLASS_SHIFT];
     if (node->key < of_class->key) of_class->key = node->key;
     if (class->windows == NULL) return;
-    uint64_t end = class->windows->end_of.keys[index];
+    uint64_t end = *hrt_window_end_of(queue, index);
     require(end >= node->key, "a window ends after it begins", index);
     if (end < of_class->end) of_class->end = end;
 }
@@ -187,54 +188,71 @@ static void check_free(const struct hrt_queue *queue, uint32_t index, struct cen
     census->live--;
 }
 
-static void check_blocks(const struct hrt_queue *queue) {
-    require(queue->blocks_used <= queue->blocks_reserved, "every block has its place in the array",
-            0);
-    require(
-        queue->slots == (queue->blocks_used == 0 ? 0 : queue->blocks_used * HRT_BLOCK_NODES - 1),
-        "tokens lead into the blocks in use, and nowhere else", queue->slots);
-    for (uint32_t number = 0; number < queue->blocks_used; number++) {
-        const struct hrt_block *block = &queue->blocks[number];
-        require(block->live <= block->used, "no node lives that was not given out", number);
-        require(block->used != 0 || block->first_free == 0,
-                "no free node in a block without memory", number);
+static void check_chunk(const struct hrt_queue *queue, uint32_t number, struct census *census) {
+    const struct hrt_chunk *chunk = &queue->chunks[number];
+    if (chunk->memory == NULL) {
+        require(chunk->live == 0 && chunk->used == 0 && chunk->first_free == 0,
+                "a chunk without memory has no node", number);
+        return;
+    }
+    uint32_t free_count = 0, retired = 0;
+    for (uint32_t free = chunk->first_free; free != 0; free_count++) {
+        require(free >> HRT_CHUNK_BITS == number, "a free node is in the list of its chunk", free);
+        check_free(queue, free, census);
+        free = (uint32_t)hrt_node_at(queue, free)->sequence;
+    }
+    for (uint32_t i = 0; i < chunk->used; i++)
+        retired += chunk->memory->nodes[i].generation == HRT_RETIRED;
+    census->live -= retired;
+    uint32_t given = chunk->used - (number == 0 ? 1 : 0);
+    require(chunk->live + free_count == given, "a node is either free or given out", number);
+    bool is_full = free_count == 0 && chunk->used == HRT_CHUNK_NODES;
+    require((queue->full[number / 64] >> (number % 64) & 1) == is_full,
+            "it is known which chunks are full", number);
+    require(chunk->live != 0 || number == 0 || chunk->is_listed,
+            "an empty chunk is listed to be given back", number);
+    // The heaps have room for every node that may come into them.
+    for (unsigned class = 0; class < HRT_CLASSES; class++) {
+        require(queue->classes[class] == NULL ||
+                    queue->classes[class]->heap.chunks >= queue->mapped_count,
+                "the heaps have room for all nodes", number);
     }
 }
 
-static void check_free_nodes(const struct hrt_queue *queue, struct census *census) {
-    for (uint32_t i = 0; i < queue->spare_count; i++)
-        check_free(queue, queue->spares[i] + 1, census);
-    for (uint32_t block = 0; block < queue->blocks_used; block++) {
-        uint32_t free = queue->blocks[block].first_free;
-        for (; free != 0; free = (uint32_t)hrt_node_at(queue, free)->sequence)
-            check_free(queue, free, census);
-        for (uint32_t i = 0; i < queue->blocks[block].used; i++) {
-            if (queue->nodes[block * HRT_BLOCK_NODES + i].generation == HRT_RETIRED) census->live--;
-        }
+static void check_chunks(const struct hrt_queue *queue, struct census *census) {
+    if (queue->spare != 0) check_free(queue, queue->spare, census);
+    uint32_t mapped = 0, listed = 0;
+    for (uint32_t number = 0; number < queue->chunk_count; number++) {
+        check_chunk(queue, number, census);
+        mapped += queue->chunks[number].memory != NULL;
+        listed += queue->chunks[number].is_listed;
     }
+    require(mapped == queue->mapped_count, "the count of chunks is right", mapped);
+    for (uint32_t number = queue->first_empty; number != 0;
+         number = queue->chunks[number].next_empty, listed--)
+        require(queue->chunks[number].is_listed, "a listed chunk knows that it is", number);
+    require(listed == 0, "a chunk that is listed is found in the list", listed);
+    for (uint32_t number = 0; number < queue->room_chunk; number++)
+        require((queue->full[number / 64] >> (number % 64) & 1) != 0,
+                "the lowest chunk with room is known", number);
 }
 
 void ctest_queue_check(hrt_queue *queue) {
     struct census census = {0};
     struct earliest earliest[HRT_CLASSES];
-    check_blocks(queue);
     for (unsigned number = 0; number < HRT_CLASSES; number++) {
-        struct hrt_class *class = queue->classes[number];
         earliest[number] = (struct earliest){.key = HRT_KEY_NEVER, .end = HRT_KEY_NEVER};
-        if (class == NULL) continue;
-        hrt_wheel_enqueue_listed(queue, class);
-        check_class(queue, class, &census);
+        if (queue->classes[number] != NULL) check_class(queue, queue->classes[number], &census);
     }
-    for (uint32_t block = 0; block < queue->blocks_used; block++) {
-        for (uint32_t i = block == 0 ? 1 : 0; i < queue->blocks[block].used; i++) {
-            check_node(queue, block * HRT_BLOCK_NODES + i, &census, earliest);
-        }
+    for (uint32_t number = 0; number < queue->chunk_count; number++) {
+        for (uint32_t i = number == 0 ? 1 : 0; i < queue->chunks[number].used; i++)
+            check_node(queue, number * HRT_CHUNK_NODES + i, &census, earliest);
     }
     for (unsigned number = 0; number < HRT_CLASSES; number++) {
         if (queue->classes[number] != NULL) check_bounds(queue->classes[number], earliest[number]);
     }
-    require(census.filed == census.places, "every node that says it is filed is found, once", 0);
-    check_free_nodes(queue, &census);
+    require(census.queued == census.places, "every node that says it is queued is found, once", 0);
+    check_chunks(queue, &census);
     require(census.live == hrt_queue_count(queue), "the count of timers is right", 0);
     require(census.armed == queue->armed_count, "the count of armed timers is right", 0);
 }

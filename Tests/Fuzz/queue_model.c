@@ -324,8 +324,6 @@ static void on_timer(struct queue_model *model, uint8_t operation, size_t subjec
 void queue_model_step(struct queue_model *model, uint8_t operation, uint64_t subject,
                       uint64_t value) {
     model->steps++;
-    // A hint, which is allowed at any time, whatever has happened to the timers it refers to.
-    hrt_queue_fetch_next(model->queue);
     // The number of timers in use goes up and down with the range of the subjects.
     size_t range = operation & 0x80 ? TIMERS : 8;
     switch (operation % 16) {

@@ -1,11 +1,11 @@
 #ifdef __linux__
 #include "../include/hrt_histogram.h"
-#include "../queue/hrt_queue_pages.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 // Magnitudes are indexed as in HdrHistogram: bucket b holds the values that need b more bits than a
 // sub-bucket index has, in steps of 2^b. All buckets but the first use only the upper half of their
@@ -25,8 +25,7 @@ struct hrt_histogram {
     uint64_t highest_ns;  // largest magnitude inside the table
     size_t length;        // of the table for one sign
     int half_bits;        // log2 of half the number of sub-buckets
-    // In pages of their own: so the heads of an engine's histograms lie side by side with its other
-    // small objects, in the one or two pages that each fire touches.
+    // Straight from the system, mmap(2): pages for latenesses that never occur take no memory.
     _Atomic uint64_t *counts;
 };
 
@@ -144,8 +143,9 @@ int hrt_histogram_create(int significant_digits, int64_t highest_ns,
     if (histogram == NULL) return -ENOMEM;
     histogram->half_bits = half_bits;
     histogram->length = length;
-    histogram->counts = hrt_pages_map(counts_bytes(histogram));
-    if (histogram->counts == NULL) {
+    histogram->counts = mmap(NULL, counts_bytes(histogram), PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (histogram->counts == MAP_FAILED) {
         free(histogram);
         return -ENOMEM;
     }
@@ -159,7 +159,7 @@ int hrt_histogram_create(int significant_digits, int64_t highest_ns,
 
 void hrt_histogram_destroy(hrt_histogram *histogram) {
     if (histogram == NULL) return;
-    hrt_pages_unmap(histogram->counts, counts_bytes(histogram));
+    munmap(histogram->counts, counts_bytes(histogram));
     free(histogram);
 }
 

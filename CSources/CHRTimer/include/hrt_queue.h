@@ -12,10 +12,15 @@
 // nanosecond. The caller keeps its own data for each timer in an array indexed by slot.
 // hrt_queue_node.h explains how the queue works.
 //
-// Arming, rescheduling and disarming are O(1), and in most cases touch one cache line of the timer.
-// No function except hrt_queue_destroy and hrt_queue_memory_bytes does work that grows with the
-// number of timers: after a large jump of time, or for a crowd of timers at one instant,
-// hrt_queue_take_due spreads the work over several calls.
+// For all functions below: instants and durations are nanoseconds, instants on whatever clock the
+// caller passes in; any int64_t is allowed. A queue is used by one thread at a time, whichever it
+// is: its owner holds a lock. A status is 0 or the negative errno that the function names. What is
+// marked HRT_NONBLOCKING neither allocates nor makes a system call.
+//
+// Arming, rescheduling and disarming are O(1). No function except hrt_queue_destroy and
+// hrt_queue_memory_bytes does work that grows with the number of timers: after a large jump of
+// time, or for a crowd of timers at one instant, hrt_queue_take_due spreads the work over several
+// calls.
 //
 // Time may jump forward by centuries; the queue does not walk through the years between. Time may
 // also go back, as a wall clock's does: the order stays exact, and timers armed for a deadline
@@ -38,15 +43,18 @@ typedef struct {
     uint64_t sequence;  // the queue's number of this arming, from 1; orders equal deadlines
 } hrt_due;
 
-// Creates an empty queue. Returns 0 or -ENOMEM.
+// Creates an empty queue, which hrt_queue_destroy frees. Returns 0 or -ENOMEM.
 int hrt_queue_create(hrt_queue **out_queue);
+// Frees the queue and its timers, armed or not.
 void hrt_queue_destroy(hrt_queue *queue);
 
-// Adds a timer, not armed yet. Slots are small numbers, dense from 0, and are used again after
-// removal. Returns 0, -ENOMEM, or -ENOSPC at 2^28 - 2 timers. O(1) amortised.
+// Adds a timer, not armed yet; hrt_queue_remove or hrt_queue_destroy frees it. Slots are small
+// numbers, dense from 0, and are used again after removal, low ones first. May allocate: returns 0,
+// -ENOMEM, or -ENOSPC at 2^28 - 1 timers. O(1) amortised.
 int hrt_queue_add(hrt_queue *queue, hrt_token *out_token);
 
-// Does hrt_queue_add and hrt_queue_arm_slot_tolerant in one call. Returns 0, -ENOMEM or -ENOSPC.
+// Does hrt_queue_add and hrt_queue_arm_slot_tolerant, one after the other. Returns 0, -ENOMEM or
+// -ENOSPC.
 int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns,
                        hrt_token *out_token);
 
@@ -64,8 +72,8 @@ bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING
 // hrt_queue_is_live first.
 
 // Arms the timer, or reschedules it if it is armed. It then comes last among the timers with an
-// equal deadline. HRT_NEVER keeps it armed for ever. Moving the deadline later is cheapest: one
-// store.
+// equal deadline. A deadline in the past is due at once; HRT_NEVER, which is INT64_MAX, keeps the
+// timer armed for ever. Moving the deadline later is cheapest: it only writes to the timer.
 void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING;
 
 // Arms the timer like hrt_queue_arm_slot, but with a tolerance: the timer may be taken at any time
@@ -82,9 +90,12 @@ void hrt_queue_arm_slot_precise(hrt_queue *queue, uint32_t slot, int64_t deadlin
 
 // Disarms the timer. Returns true if it was armed.
 bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
+
 // Returns the end of the timer's window, which is its deadline if it has no tolerance; HRT_NEVER
 // if it is not armed.
 int64_t hrt_queue_slot_wake_ns(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
+
+// Returns whether the timer is armed.
 bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 
 // Returns the earliest armed deadline; HRT_NEVER if nothing is armed. It is exact after
@@ -126,33 +137,27 @@ bool hrt_queue_normalize(hrt_queue *queue) HRT_NONBLOCKING;
 size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
                           size_t capacity) HRT_NONBLOCKING;
 
-// Prefetches one more of the timers that the next hrt_queue_take_due may return. A hint, allowed at
-// any time. It pays if it is called once for each timer of the batch before, provided that the
-// handlers of that batch take longer than a cache miss.
-void hrt_queue_fetch_next(hrt_queue *queue) HRT_NONBLOCKING;
-
 // Returns the sequence of the latest arming; 0 before the first.
 uint64_t hrt_queue_last_sequence(const hrt_queue *queue) HRT_NONBLOCKING;
 
-// Gives memory of removed timers back to the system. One call does a bounded part of the work:
-// about 1,024 timers, or one block. Returns true if there is more to do. After a peak of n timers,
-// trimming takes about n / 1,024 calls.
-//
-// Memory is given back in blocks of 2 MiB (65,536 slots), each once all of its timers have been
-// removed; in the first block, all memory beyond its last timer. Slots come from the lowest block
-// first, so that the high blocks empty after a peak. At the end the heaps, the ends of windows and
-// the empty levels of the wheel are given back.
+// Gives memory of removed timers back to the system, in chunks of 2,048 slots: each once all of its
+// timers have been removed, except the first chunk. Slots come from the lowest chunk with a free
+// one, so that the high chunks empty after a peak. At the end the room of the heaps and the empty
+// levels of the wheel are given back. One call does a bounded part of the work, about a chunk.
+// Returns true if there is more to do.
 bool hrt_queue_trim(hrt_queue *queue);
 
 // Returns whether trimming is worth while: since the last trimming ended, at least 4,096 timers
-// existed at once, and three quarters of that peak are removed. O(1): call it before every sleep,
-// and then trim until there is nothing left to do or until other work comes.
+// existed at once, and three quarters of that peak are removed. So a queue that swings round a
+// boundary does not give back and allocate each time. O(1): call it before every sleep, and then
+// trim until there is nothing left to do or until other work comes.
 bool hrt_queue_wants_trim(const hrt_queue *queue) HRT_NONBLOCKING;
 
 // Returns the number of timers that exist.
 size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING;
 
-// Returns the bytes held, without the pages that were reserved and never written.
+// Returns the bytes held, without the pages that were reserved and never written. Asks the system
+// about every page: for tests and benchmarks.
 size_t hrt_queue_memory_bytes(const hrt_queue *queue);
 
 #endif

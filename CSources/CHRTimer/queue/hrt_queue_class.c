@@ -1,10 +1,7 @@
 #ifdef __linux__
 // A per-class wheel: how nodes go from the wheel through the near tier until they are due, and how
 // the bound of the earliest deadline is kept.
-#include <errno.h>
-
 #include "hrt_queue_class.h"
-#include "hrt_queue_pages.h"
 
 // How many nodes a query may look at for an exact result before it returns a lower bound.
 enum { MOVES_PER_QUERY = HRT_MOVES_PER_CALL < 64 ? HRT_MOVES_PER_CALL : 64 };
@@ -15,49 +12,23 @@ void hrt_class_init(struct hrt_class *class, enum hrt_class_number number, uint6
     class->bound = HRT_KEY_NEVER;
     class->base = (uint32_t)number << HRT_PLACE_CLASS_SHIFT;
     class->crowd = HRT_NOWHERE;
-    class->never = HRT_KEY_NEVER;
 }
 
 // Returns the per-class wheel, and makes it if there is none yet. NULL if there is no memory for
 // it.
 struct hrt_class *hrt_class_make(struct hrt_queue *queue, enum hrt_class_number number) {
     if (queue->classes[number] != NULL) return queue->classes[number];
-    struct hrt_class *class = hrt_pages_map(sizeof *class);
+    struct hrt_class *class = hrt_slab_map(sizeof *class);
     if (class == NULL) return NULL;
     hrt_class_init(class, number, queue->class.tick);
-    if (number == HRT_TOLERANT) class->windows = hrt_windows_create();
-    if ((number == HRT_TOLERANT && class->windows == NULL) ||
-        hrt_class_reserve(class, queue->blocks_used) != 0) {
-        hrt_class_release(class);
-        hrt_pages_unmap(class, sizeof *class);
+    if (number == HRT_TOLERANT) class->windows = &queue->windows;
+    if (hrt_slab_resize_heaps(class, queue->mapped_count) != 0) {
+        hrt_slab_free_heaps(class);
+        hrt_slab_unmap(class, sizeof *class);
         return NULL;
     }
     queue->classes[number] = class;
     return class;
-}
-
-// Makes room for the nodes of that many blocks. Returns 0 or -ENOMEM.
-int hrt_class_reserve(struct hrt_class *class, uint32_t blocks) {
-    if (class->windows != NULL && hrt_windows_reserve(class->windows, blocks) != 0) return -ENOMEM;
-    return hrt_room_reserve(&class->heap, blocks, sizeof(uint32_t));
-}
-
-void hrt_class_release(struct hrt_class *class) {
-    hrt_windows_destroy(class->windows);
-    hrt_room_release(&class->heap, sizeof(uint32_t));
-}
-
-// Gives back the unused room of the heap, and the levels of the wheel in which nothing is queued.
-void hrt_class_trim(struct hrt_class *class) {
-    hrt_room_give_back(&class->heap, sizeof(uint32_t), class->heap_count,
-                       class->heap.blocks * HRT_BLOCK_NODES);
-    hrt_wheel_trim(class);
-}
-
-// Returns the bytes held, without the per-class wheel itself.
-size_t hrt_class_bytes(const struct hrt_class *class) {
-    return hrt_room_bytes(&class->heap, sizeof(uint32_t)) +
-           (class->windows == NULL ? 0 : hrt_windows_bytes(class->windows));
 }
 
 static inline void raise(uint64_t *bound, uint64_t key) {
@@ -70,9 +41,8 @@ static inline void raise(uint64_t *bound, uint64_t key) {
 // In the per-class wheel of timers with tolerance, every timer whose window begins before the
 // earliest end goes to the near tier: it fires at that wake-up at the latest.
 bool hrt_class_normalize(struct hrt_queue *queue, struct hrt_class *class,
-                     int *moves_left) HRT_NONBLOCKING {
+                         int *moves_left) HRT_NONBLOCKING {
     if (class->certainty == HRT_EXACT) return true;
-    if (class->to_queue_count != 0) hrt_wheel_enqueue_listed(queue, class);
     while (*moves_left > 0) {
         if (class->cascading != 0) {
             hrt_wheel_cascade(queue, class, moves_left);
@@ -84,7 +54,8 @@ bool hrt_class_normalize(struct hrt_queue *queue, struct hrt_class *class,
         }
         struct hrt_wheel_first first = hrt_wheel_first(queue, class);
         uint64_t near = hrt_near_key(queue, class);
-        uint64_t limit = class->windows == NULL ? near : hrt_windows_end(queue, class, moves_left);
+        uint64_t limit =
+            class->windows == NULL ? near : hrt_windows_first(queue, class, moves_left);
         if (*moves_left < 0) return false;
         if (first.key >= limit || (class->windows == NULL && first.is_exact)) {
             class->bound = near < first.key ? near : first.key;
@@ -99,7 +70,6 @@ bool hrt_class_normalize(struct hrt_queue *queue, struct hrt_class *class,
 
 uint64_t hrt_class_bound(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
     if (class->certainty != HRT_STALE) return class->bound;
-    if (class->to_queue_count != 0) hrt_wheel_enqueue_listed(queue, class);
     uint64_t near = hrt_near_key(queue, class);
     if (class->cascading != 0) {
         // The nodes still in the cascading buckets are not sorted yet; they are due in the present
@@ -150,7 +120,7 @@ void hrt_class_taken(struct hrt_class *class, uint64_t now_key, bool is_all_take
 // otherwise to now_tick. Returns true in the first case.
 static bool advance(struct hrt_class *class, uint64_t now_tick) {
     if (now_tick <= class->tick) return false;
-    uint8_t levels = 0;
+    uint32_t levels = 0;
     if (now_tick >= class->look_tick) hrt_wheel_next_tick(class, &class->look_tick, &levels);
     if (class->look_tick > now_tick) {
         class->tick = now_tick;
@@ -166,7 +136,6 @@ static bool advance(struct hrt_class *class, uint64_t now_tick) {
 bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t now_key,
                    int *moves_left, uint32_t *out_first) HRT_NONBLOCKING {
     *out_first = 0;
-    if (class->to_queue_count != 0) hrt_wheel_enqueue_listed(queue, class);
     for (;;) {
         if (class->cascading != 0) {
             class->certainty = HRT_STALE;

@@ -1,8 +1,7 @@
 #ifdef __linux__
 // The near tier, in exact order. It holds armed nodes due in the present tick or before it, nodes
 // due within a second while few timers are armed, and nodes of later buckets that were walked to
-// find the next deadline. The run is a list in that order, linked through the nodes. The heap has
-// four children per node, so that a step down reads one cache line of indices.
+// find the next deadline. The run is a list in that order, linked through the nodes.
 #include "hrt_queue_near.h"
 
 // How many nodes from the end of the run a node may be inserted. A bucket holds few nodes, or many
@@ -48,9 +47,7 @@ static void heap_sink(struct hrt_queue *queue, struct hrt_class *class, uint32_t
     heap_put(queue, class, place, index);
 }
 
-// Not inlined: a fire rarely needs it, and dequeueing is part of each.
-__attribute__((noinline)) static void heap_remove(struct hrt_queue *queue, struct hrt_class *class,
-                                                  uint32_t place) {
+static void heap_remove(struct hrt_queue *queue, struct hrt_class *class, uint32_t place) {
     uint32_t last = class->heap.indices[--class->heap_count];
     if (place == class->heap_count) return;
     if (place > 0 && is_before(queue, last, class->heap.indices[(place - 1) / FAN])) {
@@ -92,16 +89,16 @@ static void run_remove(struct hrt_queue *queue, struct hrt_class *class,
 // Enqueues a node in the heap: it is so late that, in the run, each earlier node would have to step
 // over it.
 void hrt_near_enqueue_far(struct hrt_queue *queue, struct hrt_class *class,
-                       uint32_t index) HRT_NONBLOCKING {
+                          uint32_t index) HRT_NONBLOCKING {
     class->near_count++;
-    if (class->windows != NULL) hrt_windows_put(class->windows, index);
+    if (class->windows != NULL) hrt_windows_put(queue, index);
     heap_rise(queue, class, class->heap_count++, index);
 }
 
 void hrt_near_enqueue(struct hrt_queue *queue, struct hrt_class *class,
-                   uint32_t index) HRT_NONBLOCKING {
+                      uint32_t index) HRT_NONBLOCKING {
     class->near_count++;
-    if (class->windows != NULL) hrt_windows_put(class->windows, index);
+    if (class->windows != NULL) hrt_windows_put(queue, index);
     uint32_t previous = class->run_last;
     for (unsigned steps = 0; previous != 0 && is_before(queue, index, previous); steps++) {
         if (steps == RUN_REACH) {
@@ -114,7 +111,7 @@ void hrt_near_enqueue(struct hrt_queue *queue, struct hrt_class *class,
 }
 
 void hrt_near_dequeue(struct hrt_queue *queue, struct hrt_class *class,
-                     uint32_t index) HRT_NONBLOCKING {
+                      uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
     if (hrt_node_is_in_run(node)) {
         run_remove(queue, class, node);
@@ -123,15 +120,6 @@ void hrt_near_dequeue(struct hrt_queue *queue, struct hrt_class *class,
     }
     hrt_node_set_place(node, HRT_NOWHERE);
     class->near_count--;
-}
-
-void hrt_near_fetch(const struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
-    if (class->fetched > queue->slots) class->fetched = 0;
-    class->fetched =
-        class->fetched == 0 ? class->run_first : hrt_node_at(queue, class->fetched)->next;
-    __builtin_prefetch(hrt_node_at(queue, class->fetched), 1);
-    // Arming it again writes the end of its window.
-    if (class->windows != NULL) __builtin_prefetch(&class->windows->end_of.keys[class->fetched], 1);
 }
 
 uint32_t hrt_near_first(const struct hrt_queue *queue,

@@ -6,16 +6,11 @@
 // The near tier. The run and the heap hold only armed nodes, so that the earlier of their first
 // nodes is the next timer outside the wheel.
 void hrt_near_enqueue(struct hrt_queue *queue, struct hrt_class *class,
-                   uint32_t index) HRT_NONBLOCKING;
+                      uint32_t index) HRT_NONBLOCKING;
 void hrt_near_enqueue_far(struct hrt_queue *queue, struct hrt_class *class,
-                       uint32_t index) HRT_NONBLOCKING;
+                          uint32_t index) HRT_NONBLOCKING;
 void hrt_near_dequeue(struct hrt_queue *queue, struct hrt_class *class,
-                     uint32_t index) HRT_NONBLOCKING;
-
-// Prefetches one more node of the run, and the end of its window. The nodes are linked through each
-// other: a caller that takes a batch of them waits for one miss after the other, unless they were
-// prefetched one by one while the caller was busy with the batch before.
-void hrt_near_fetch(const struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING;
+                      uint32_t index) HRT_NONBLOCKING;
 
 // Return the first node of the run and the heap, 0 if there is none; and its key, HRT_KEY_NEVER if
 // there is none.

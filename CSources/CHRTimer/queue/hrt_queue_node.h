@@ -9,7 +9,8 @@
 // or arming it for no earlier instant, only writes to the node and leaves it where it is. When the
 // queue looks at the node, it enqueues the node again or drops it. A node stays queued even while
 // its slot is free, and the slot's next owner takes it over in that place. A timeout that is set,
-// cancelled and set again thus costs one cache line each time, and is queued once in its length.
+// cancelled and set again is thus queued once in its length.
+//
 // The price is that the queue may look when nothing is due. Normalizing (hrt_class_normalize)
 // avoids that. A bucket knows the node that its earliest key came from. If that node is gone, the
 // queue walks the bucket if it has few nodes. If it has many (a crowd), the queue spreads them over
@@ -29,21 +30,13 @@
 // with tolerance. The one with tolerance enqueues by deadline like the others; hrt_queue_windows.c
 // says how it finds the earliest end of a window.
 //
-// Files include and call in one direction: queue -> rare -> class -> wheel -> near -> windows ->
-// node; slab and pages stand beside.
+// Files include and call in one direction: queue -> class -> wheel -> near -> windows -> slab ->
+// shape -> node.
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "../include/hrt_queue.h"
-
-#define HRT_UNLIKELY(condition) __builtin_expect((condition), 0)
-
-// With many timers each operation waits for a cache line, and the processor overlaps as many
-// operations as fit into its instruction window. So the common path is short, is inlined as a
-// whole, does not branch on data that it waits for, and ends in a jump to the rare cases
-// (hrt_queue_rare.c).
-#define HRT_ON_PATH inline __attribute__((always_inline))
 
 // Instants are kept as keys. A key is biased so that its unsigned order is the order of the signed
 // instants, and so that shifts are defined.
@@ -58,26 +51,22 @@ static inline int64_t hrt_key_ns(uint64_t key) { return (int64_t)(key ^ (UINT64_
 // counted per queue, which orders equal deadlines.
 #define HRT_ARMED (UINT64_C(1) << 63)
 
-// Half a cache line: one miss fetches deadline, sequence, generation and links.
 struct hrt_node {
-    uint64_t key;  // the deadline; kept when the timer is disarmed or removed, because the
-                   // wheel may still have the node queued by it
-    uint64_t
-        sequence;   // see HRT_ARMED; while the slot is free, the next free node of its block, or 0
-    uint32_t next;  // neighbours in a chain of the wheel, or in the run; 0 if there is none
+    uint64_t key;       // the deadline; kept when the timer is disarmed or removed, because the
+                        // wheel may still have the node queued by it
+    uint64_t sequence;  // see HRT_ARMED; 0 if not armed; while the slot is free, the index of the
+                        // next free node of its chunk, or 0
+    uint32_t next;      // neighbours in a chain of the wheel, or in the run; 0 if there is none
     uint32_t previous;
     uint32_t generation;  // odd while the slot is taken, so that no token, even of another queue,
                           // matches a free slot
     uint32_t place;       // where it is queued: kind, class, and bucket or place in the heap
 };
-static_assert(sizeof(struct hrt_node) == 32,
-              "two nodes share a cache line, and no node lies in two");
+static_assert(sizeof(struct hrt_node) == 32, "two nodes fill a cache line");
 
 // `place`: bits 31 and 30 are the kind, bits 29 and 28 the per-class wheel (see hrt_queue_shape.h),
-// the rest an index. In the first per-class wheel, the common one, a place is thus a plain bucket
-// number. A node that is not queued has the number after the last bucket, and counts as queued too
-// late. So one comparison separates both common cases, queued in a bucket and not queued, from all
-// rare ones.
+// the rest an index. The kind of a node in a bucket is 0. A node that is not queued has the number
+// after the last bucket.
 #define HRT_PLACE_KIND (UINT32_C(3) << 30)
 #define HRT_PLACE_CLASS_SHIFT 28
 #define HRT_PLACE_CLASS (UINT32_C(3) << HRT_PLACE_CLASS_SHIFT)
@@ -102,6 +91,8 @@ static inline bool hrt_node_is_queued(const struct hrt_node *node) {
 static inline bool hrt_node_is_in_run(const struct hrt_node *node) {
     return (node->place & HRT_PLACE_KIND) == HRT_IN_RUN;
 }
+
+// Returns the bucket, or the place in the heap.
 static inline uint32_t hrt_node_index(const struct hrt_node *node) {
     return node->place & HRT_PLACE_INDEX;
 }

@@ -1,215 +1,239 @@
 #ifdef __linux__
-// The slab: one array of nodes, so that a node is found without a table. Its pages are touched only
-// as it fills. When it is full it moves to twice the addresses by remapping: nothing is copied. The
-// array consists of blocks, each with its own free list. Slots come from the lowest block with
-// room, so that after a peak the high blocks empty and can be given back.
-#include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
-
-#include "hrt_queue_pages.h"
+// The slab. A slot's number says in which chunk its node lies, so that a node never moves. Slots
+// come from the lowest chunk with a free one: after a peak the high chunks become empty, and their
+// memory is given back.
 #include "hrt_queue_slab.h"
 
-enum {
-    BLOCK_BYTES = HRT_BLOCK_NODES * sizeof(struct hrt_node),
-    BLOCKS_OF_SMALL_PAGES = 8,
-};
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-static size_t bytes_of(uint32_t blocks) { return (size_t)blocks * BLOCK_BYTES; }
+// Memory from the system.
 
-static struct hrt_node *start_of(const struct hrt_queue *queue, uint32_t block) {
-    return hrt_node_at(queue, block * HRT_BLOCK_NODES);
+// malloc(3) gives back only the end of its heap, and clears what it gives out. mmap(2)
+void *hrt_slab_map(size_t bytes) {
+    void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return start == MAP_FAILED ? NULL : start;
 }
 
-static bool has_memory(const struct hrt_queue *queue, uint32_t block) {
-    return queue->blocks[block].used != 0;
+void hrt_slab_unmap(void *start, size_t bytes) {
+    if (start != NULL) munmap(start, bytes);
 }
 
-static bool grow(struct hrt_queue *queue, uint32_t blocks) {
-    size_t old_bytes = bytes_of(queue->blocks_reserved);
-    if (!hrt_pages_extend(queue->nodes, old_bytes, bytes_of(blocks))) {
-        struct hrt_node *nodes =
-            hrt_pages_grow_aligned(queue->nodes, old_bytes, bytes_of(blocks), BLOCK_BYTES);
-        if (nodes == NULL) return false;
-        queue->nodes = nodes;
+// Makes an array longer or shorter; it may move. Makes a first one if it is NULL. The contents
+// stay, and what is new is zeroed. NULL if there is no memory; the array is then as it was.
+// mremap(2)
+static void *resize(void *start, size_t old_bytes, size_t bytes) {
+    if (start == NULL) return hrt_slab_map(bytes);
+    void *moved = mremap(start, old_bytes, bytes, MREMAP_MAYMOVE);
+    return moved == MAP_FAILED ? NULL : moved;
+}
+
+// Tests may define the page size: any multiple of the kernel's works.
+static size_t page_bytes(void) {
+#ifdef HRT_PAGE_BYTES
+    return HRT_PAGE_BYTES;
+#else
+    return (size_t)sysconf(_SC_PAGESIZE);
+#endif
+}
+
+// It fails for locked memory, which is to stay: madvise(2).
+void hrt_slab_give_back_pages(void *start, void *end) {
+    size_t page = page_bytes();
+    uintptr_t first = ((uintptr_t)start + page - 1) & ~(page - 1);
+    uintptr_t last = (uintptr_t)end & ~(page - 1);
+    if (first < last) madvise((void *)first, last - first, MADV_DONTNEED);
+}
+
+// mincore(2) counts in the kernel's pages, not in pages of the size that a test defines.
+size_t hrt_slab_resident(const void *start, size_t bytes) {
+    enum { PAGES_PER_LOOK = 1024 };
+    if (start == NULL) return 0;
+    size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char is_resident[PAGES_PER_LOOK];
+    size_t pages = (bytes + page_size - 1) / page_size;
+    size_t resident = 0;
+    for (size_t page = 0; page < pages; page += PAGES_PER_LOOK) {
+        size_t count = pages - page < PAGES_PER_LOOK ? pages - page : PAGES_PER_LOOK;
+        if (mincore((char *)start + page * page_size, count * page_size, is_resident) != 0)
+            return bytes;
+        for (size_t i = 0; i < count; i++) resident += is_resident[i] & 1;
     }
-    queue->blocks_reserved = blocks;
-    return true;
+    return resident * page_size;
 }
 
-// Reserves twice the addresses, or only those needed where addresses are scarce (RLIMIT_AS).
-static int reserve_nodes(struct hrt_queue *queue, uint32_t blocks) {
-    if (blocks <= queue->blocks_reserved) return 0;
-    uint32_t twice = 2 * queue->blocks_reserved;
-    if (twice > blocks && grow(queue, twice)) return 0;
-    return grow(queue, blocks) ? 0 : -ENOMEM;
+// The arrays beside the nodes.
+
+static size_t room_bytes(uint32_t chunks, size_t bytes_per_node) {
+    return (size_t)chunks * HRT_CHUNK_NODES * bytes_per_node;
 }
 
-static void set_blocks_used(struct hrt_queue *queue, uint32_t blocks) {
-    queue->blocks_used = blocks;
-    queue->slots = blocks * HRT_BLOCK_NODES - 1;  // node 0 does not exist
-}
-
-// A block has the size and alignment of a huge page: at 10^6 timers access to a random node would
-// otherwise miss the TLB as well as the cache. But the first touch of a huge page makes all of it
-// resident. So only a block that is a small part of the whole begins as a huge page. The first
-// blocks may become huge once they are full. The kernel's khugepaged does that: MADV_COLLAPSE,
-// which does it at once, takes milliseconds. madvise(2)
-static void choose_pages(const struct hrt_queue *queue, uint32_t block) {
-    madvise(start_of(queue, block), BLOCK_BYTES,
-            block < BLOCKS_OF_SMALL_PAGES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
-}
-
-static uint32_t lowest_without_memory(const struct hrt_queue *queue) {
-    uint32_t block = 0;
-    while (block < queue->blocks_used && has_memory(queue, block)) block++;
-    return block;
-}
-
-uint32_t hrt_slab_blocks_wanted(const struct hrt_queue *queue) {
-    if (queue->room_block != HRT_NO_BLOCK) return queue->blocks_used;
-    uint32_t block = lowest_without_memory(queue);
-    return block == queue->blocks_used && block < HRT_BLOCKS ? block + 1 : queue->blocks_used;
-}
-
-// Must be called only when no block has room, so that the new block is the lowest with room.
-static int add_block(struct hrt_queue *queue) {
-    uint32_t block = lowest_without_memory(queue);
-    if (block == HRT_BLOCKS) return -ENOSPC;
-    if (block == queue->blocks_used) {
-        int status = reserve_nodes(queue, block + 1);
-        if (status != 0) return status;
-        set_blocks_used(queue, block + 1);
-    }
-    choose_pages(queue, block);
-    queue->blocks[block].used = block == 0 ? 1 : 0;  // node 0 does not exist
-    queue->room_block = block;
+static int resize_room(struct hrt_room *room, uint32_t chunks, size_t bytes_per_node) {
+    if (chunks == room->chunks) return 0;
+    void *start = resize(room->start, room_bytes(room->chunks, bytes_per_node),
+                         room_bytes(chunks, bytes_per_node));
+    if (start == NULL) return -ENOMEM;
+    room->start = start;
+    room->chunks = chunks;
     return 0;
 }
 
-static bool has_room(const struct hrt_block *block) {
-    return block->first_free != 0 || block->used < HRT_BLOCK_NODES;
+static void free_room(struct hrt_room *room, size_t bytes_per_node) {
+    hrt_slab_unmap(room->start, room_bytes(room->chunks, bytes_per_node));
+    *room = (struct hrt_room){0};
 }
 
-// Finds the next block with room, after the lowest one has filled up; those below it are full. The
-// search is short: a queue of millions of timers has few blocks.
+static size_t resident_of_room(const struct hrt_room *room, size_t bytes_per_node) {
+    return hrt_slab_resident(room->start, room_bytes(room->chunks, bytes_per_node));
+}
+
+int hrt_slab_resize_heaps(struct hrt_class *class, uint32_t chunks) {
+    int status = resize_room(&class->heap, chunks, sizeof(uint32_t));
+    if (status != 0 || class->windows == NULL) return status;
+    return resize_room(&class->windows->heap, chunks, sizeof(struct hrt_window_end));
+}
+
+void hrt_slab_trim_heaps(struct hrt_class *class, uint32_t chunks) {
+    hrt_slab_resize_heaps(class, chunks);
+    uint32_t *indices = class->heap.indices;
+    hrt_slab_give_back_pages(indices + class->heap_count,
+                             indices + class->heap.chunks * HRT_CHUNK_NODES);
+    if (class->windows == NULL) return;
+    struct hrt_window_end *ends = class->windows->heap.ends;
+    hrt_slab_give_back_pages(ends + class->windows->count,
+                             ends + class->windows->heap.chunks * HRT_CHUNK_NODES);
+}
+
+void hrt_slab_free_heaps(struct hrt_class *class) {
+    free_room(&class->heap, sizeof(uint32_t));
+    if (class->windows != NULL) free_room(&class->windows->heap, sizeof(struct hrt_window_end));
+}
+
+size_t hrt_slab_heap_bytes(const struct hrt_class *class) {
+    size_t bytes = resident_of_room(&class->heap, sizeof(uint32_t));
+    if (class->windows == NULL) return bytes;
+    return bytes + resident_of_room(&class->windows->heap, sizeof(struct hrt_window_end));
+}
+
+// Chunks.
+
+static size_t table_bytes(uint32_t count) { return count * sizeof(struct hrt_chunk); }
+
+// Makes the table of chunks long enough for that number.
+static int extend_table(struct hrt_queue *queue, uint32_t number) {
+    enum { FIRST_COUNT = 128 };  // a page
+    if (number < queue->chunk_count) return 0;
+    uint32_t count = queue->chunk_count == 0 ? FIRST_COUNT : 2 * queue->chunk_count;
+    void *chunks = resize(queue->chunks, table_bytes(queue->chunk_count), table_bytes(count));
+    if (chunks == NULL) return -ENOMEM;
+    queue->chunks = chunks;
+    queue->chunk_count = count;
+    return 0;
+}
+
+static int map_chunk(struct hrt_queue *queue, uint32_t number) {
+    int status = extend_table(queue, number);
+    for (unsigned class = 0; status == 0 && class < HRT_CLASSES; class++) {
+        if (queue->classes[class] != NULL)
+            status = hrt_slab_resize_heaps(queue->classes[class], queue->mapped_count + 1);
+    }
+    if (status != 0) return status;
+    struct hrt_chunk *chunk = &queue->chunks[number];
+    chunk->memory = hrt_slab_map(sizeof *chunk->memory);
+    if (chunk->memory == NULL) return -ENOMEM;
+    chunk->used = number == 0 ? 1 : 0;  // node 0 does not exist
+    queue->mapped_count++;
+    return 0;
+}
+
+static bool has_memory(const struct hrt_queue *queue, uint32_t number) {
+    return number < queue->chunk_count && queue->chunks[number].memory != NULL;
+}
+
+static bool is_full(const struct hrt_chunk *chunk) {
+    return chunk->first_free == 0 && chunk->used == HRT_CHUNK_NODES;
+}
+
+// Notes that the lowest chunk with room has become full, and finds the next one. A word stands for
+// 131,072 slots, so that the search is short.
 static void find_room(struct hrt_queue *queue) {
-    uint32_t block = queue->room_block + 1;
-    while (block < queue->blocks_used &&
-           !(has_memory(queue, block) && has_room(&queue->blocks[block])))
-        block++;
-    queue->room_block = block < queue->blocks_used ? block : HRT_NO_BLOCK;
+    uint32_t word = queue->room_chunk / 64;
+    queue->full[word] |= UINT64_C(1) << (queue->room_chunk % 64);
+    while (word < HRT_CHUNKS / 64 && queue->full[word] == UINT64_MAX) word++;
+    queue->room_chunk = word * 64;
+    if (word < HRT_CHUNKS / 64) queue->room_chunk += (uint32_t)__builtin_ctzll(~queue->full[word]);
 }
 
-int hrt_slab_refill(struct hrt_queue *queue) {
-    if (queue->room_block == HRT_NO_BLOCK) {
-        int status = add_block(queue);
+int hrt_slab_take_from_chunk(struct hrt_queue *queue) {
+    uint32_t number = queue->room_chunk;
+    if (!has_memory(queue, number)) {
+        int status = number == HRT_CHUNKS ? -ENOSPC : map_chunk(queue, number);
         if (status != 0) return status;
     }
-    struct hrt_block *block = &queue->blocks[queue->room_block];
-    uint32_t index = block->first_free;
+    struct hrt_chunk *chunk = &queue->chunks[number];
+    uint32_t index = chunk->first_free;
     if (index != 0) {
         struct hrt_node *node = hrt_node_at(queue, index);
-        block->first_free = (uint32_t)node->sequence;
+        chunk->first_free = (uint32_t)node->sequence;
         node->sequence = 0;
     } else {
-        index = queue->room_block * HRT_BLOCK_NODES + block->used++;
+        index = number * HRT_CHUNK_NODES + chunk->used++;
         struct hrt_node *node = hrt_node_at(queue, index);
-        // A node that was cut off (hrt_slab_cut_first_block) may still have its old contents.
-        node->sequence = 0;
-        node->generation = block->generation_floor;
+        node->generation = chunk->generation_floor;
         node->place = HRT_NOWHERE;
-        bool is_full = block->used == HRT_BLOCK_NODES;
-        if (is_full) madvise(start_of(queue, queue->room_block), BLOCK_BYTES, MADV_HUGEPAGE);
     }
-    block->live++;
-    if (++queue->taken > queue->peak) queue->peak = queue->taken;
-    queue->spares[queue->spare_count++] = index - 1;
-    if (!has_room(block)) find_room(queue);
-    return 0;
+    chunk->live++;
+    if (is_full(chunk)) find_room(queue);
+    return (int)index;
 }
 
-// Returns to their blocks the `count` nodes that have been spare longest.
-void hrt_slab_spill(struct hrt_queue *queue, uint32_t count) HRT_NONBLOCKING {
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t index = queue->spares[i] + 1;
-        uint32_t number = index >> HRT_BLOCK_BITS;
-        struct hrt_block *block = &queue->blocks[number];
-        hrt_node_at(queue, index)->sequence = block->first_free;
-        block->first_free = index;
-        block->live--;
-        if (number < queue->room_block) queue->room_block = number;
+void hrt_slab_give_to_chunk(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING {
+    uint32_t number = index >> HRT_CHUNK_BITS;
+    struct hrt_chunk *chunk = &queue->chunks[number];
+    if (is_full(chunk)) {
+        queue->full[number / 64] &= ~(UINT64_C(1) << (number % 64));
+        if (number < queue->room_chunk) queue->room_chunk = number;
     }
-    queue->spare_count -= count;
-    queue->taken -= count;
-    memmove(queue->spares, queue->spares + count, queue->spare_count * sizeof queue->spares[0]);
+    hrt_node_at(queue, index)->sequence = chunk->first_free;
+    chunk->first_free = index;
+    if (--chunk->live != 0 || number == 0 || chunk->is_listed) return;
+    chunk->is_listed = true;
+    chunk->next_empty = queue->first_empty;
+    queue->first_empty = number;
 }
 
-bool hrt_slab_is_empty_block(const struct hrt_queue *queue, uint32_t block) {
-    return block < queue->blocks_used && has_memory(queue, block) && queue->blocks[block].live == 0;
+uint32_t hrt_slab_take_listed_chunk(struct hrt_queue *queue) {
+    uint32_t number = queue->first_empty;
+    queue->first_empty = queue->chunks[number].next_empty;
+    queue->chunks[number].is_listed = false;
+    return number;
 }
 
-uint32_t hrt_slab_empty_block(const struct hrt_queue *queue) {
-    for (uint32_t block = 1; block < queue->blocks_used; block++) {
-        if (hrt_slab_is_empty_block(queue, block)) return block;
+// Raises the chunk's generation floor, so that no token of the nodes matches once their slots are
+// used again.
+void hrt_slab_unmap_chunk(struct hrt_queue *queue, uint32_t number) {
+    struct hrt_chunk *chunk = &queue->chunks[number];
+    uint32_t floor = chunk->generation_floor;
+    for (uint32_t i = 0; i < chunk->used; i++) {
+        if (chunk->memory->nodes[i].generation > floor) floor = chunk->memory->nodes[i].generation;
     }
-    return 0;
-}
-
-// Raises the block's generation floor, so that no token of a node whose memory is given back
-// matches once the slot is used again.
-static void raise_floor(struct hrt_queue *queue, uint32_t number, uint32_t first) {
-    struct hrt_block *block = &queue->blocks[number];
-    for (uint32_t i = first; i < block->used; i++) {
-        uint32_t generation = start_of(queue, number)[i].generation;
-        if (generation > block->generation_floor) block->generation_floor = generation;
-    }
-}
-
-// Gives back the block's memory. Its addresses stay mapped, so that a token of the block finds a
-// generation of 0, until most blocks are unused.
-void hrt_slab_give_back(struct hrt_queue *queue, uint32_t number) {
-    raise_floor(queue, number, 0);
-    hrt_pages_give_back(start_of(queue, number), BLOCK_BYTES);
-    queue->blocks[number] =
-        (struct hrt_block){.generation_floor = queue->blocks[number].generation_floor};
-    if (queue->room_block == number) find_room(queue);
-    uint32_t used = queue->blocks_used;
-    while (used > 1 && !has_memory(queue, used - 1)) used--;
-    set_blocks_used(queue, used);
-    if (used <= queue->blocks_reserved / 4) {
-        hrt_pages_unmap(start_of(queue, 2 * used), bytes_of(queue->blocks_reserved - 2 * used));
-        queue->blocks_reserved = 2 * used;
-    }
-}
-
-// There must be no spare nodes, so that every free node is in its block's list.
-void hrt_slab_cut_first_block(struct hrt_queue *queue, uint32_t first) {
-    struct hrt_block *block = &queue->blocks[0];
-    raise_floor(queue, 0, first);
-    block->used = first;
-    block->first_free = 0;
-    for (uint32_t index = first - 1; index > 0; index--) {
-        struct hrt_node *node = hrt_node_at(queue, index);
-        if ((node->generation & 1) != 0 || node->generation == HRT_RETIRED) continue;
-        node->sequence = block->first_free;
-        block->first_free = index;
-    }
-    queue->room_block = 0;
-    choose_pages(queue, 0);
-    hrt_pages_give_back_within(hrt_node_at(queue, first), start_of(queue, 1));
+    // Fails if the process has as many mappings as it may have. The chunk then stays as it is.
+    if (munmap(chunk->memory, sizeof *chunk->memory) != 0) return;
+    *chunk = (struct hrt_chunk){.generation_floor = floor};
+    queue->mapped_count--;
 }
 
 void hrt_slab_free(struct hrt_queue *queue) {
-    hrt_pages_unmap(queue->nodes, bytes_of(queue->blocks_reserved));
+    for (uint32_t number = 0; number < queue->chunk_count; number++)
+        hrt_slab_unmap(queue->chunks[number].memory, sizeof(struct hrt_chunk_memory));
+    hrt_slab_unmap(queue->chunks, table_bytes(queue->chunk_count));
 }
 
 size_t hrt_slab_bytes(const struct hrt_queue *queue) {
-    size_t bytes = 0;
-    for (uint32_t block = 0; block < queue->blocks_used; block++) {
-        if (has_memory(queue, block))
-            bytes += hrt_pages_resident(start_of(queue, block), BLOCK_BYTES);
-    }
+    size_t bytes = hrt_slab_resident(queue->chunks, table_bytes(queue->chunk_count));
+    for (uint32_t number = 0; number < queue->chunk_count; number++)
+        bytes += hrt_slab_resident(queue->chunks[number].memory, sizeof(struct hrt_chunk_memory));
     return bytes;
 }
 #endif

@@ -1,15 +1,10 @@
 #ifdef __linux__
 // The wheel: levels of buckets. Each bucket has a few chains of nodes, each level a bit per bucket.
-#include "hrt_queue_pages.h"
 #include "hrt_queue_wheel.h"
 
 // A bucket with more nodes is a crowd: its nodes are spread over finer places, so that they are not
 // walked again for each search of the earliest node.
 enum { CROWD = 32 };
-
-// How many buckets ahead of the one that is walked nodes are prefetched: a cache miss lasts about
-// as long as filing the nodes of two buckets.
-enum { BUCKETS_AHEAD = 4 };
 
 static unsigned level_shift(unsigned level) { return level * HRT_LEVEL_BITS; }
 
@@ -62,11 +57,9 @@ static inline void set_earliest(struct hrt_class *class, uint32_t place, uint32_
     class->owners[place] = index;
 }
 
-// Links the node into a bucket. A bucket whose occupied bit is not set is empty, and is written
-// without being read: a read that touches a new page is one fault, and the write after it another
-// (`bench run --only hrtimer.source.normal`, whose wheel is new in each block).
-static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
-                                struct hrt_node *node, uint32_t place) {
+// Links the node into a bucket.
+static void link_at(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
+                    struct hrt_node *node, uint32_t place) {
     struct hrt_level *level = &class->levels[place / HRT_BUCKETS];
     struct hrt_chain *chain = chain_of(&class->buckets[place], index);
     uint32_t last = 0;
@@ -81,16 +74,15 @@ static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_class *class
         if (node->key < class->earliest[place]) set_earliest(class, place, index, node->key);
         last = chain->last;
     }
-
-    chain->last = index;
-    *(last != 0 ? &hrt_node_at(queue, last)->next : &chain->first) = index;
     node->next = 0;
     node->previous = last;
+    *(last != 0 ? &hrt_node_at(queue, last)->next : &chain->first) = index;
+    chain->last = index;
     hrt_node_set_place(node, place);
 }
 
-static HRT_ON_PATH void unlink(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
-                               const struct hrt_node *node) {
+static void unlink(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
+                   const struct hrt_node *node) {
     struct hrt_chain *chain = chain_of(&class->buckets[hrt_node_index(node)], index);
     uint32_t next = node->next;
     uint32_t previous = node->previous;
@@ -99,10 +91,9 @@ static HRT_ON_PATH void unlink(struct hrt_queue *queue, struct hrt_class *class,
 }
 
 // Returns whether a node that is armed for the key goes to the near tier: if it is due in the
-// present tick, or if few timers are armed and it is due within a second. Those few are in order
-// there, and a fire after milliseconds of idleness, when each cache line is a miss, touches nothing
-// of the wheel (Benchmarks/cold-lines). Later nodes do not go there: if a crowd followed, all of it
-// would be sorted in before them until they are due.
+// present tick, or if few timers are armed and it is due within a second, because a few are sorted
+// at once and need no wheel. Later nodes do not go there: if a crowd followed, all of it would be
+// sorted in before them until they are due.
 static inline bool is_near(const struct hrt_queue *queue, const struct hrt_class *class,
                            uint64_t key) {
     enum { FEW = 4, SECOND = 1 << 14 };  // in ticks, 1.07 s
@@ -111,7 +102,7 @@ static inline bool is_near(const struct hrt_queue *queue, const struct hrt_class
 }
 
 // Enqueues the node by its key, in the wheel or the near tier. It must not be queued.
-static void file_by_key(struct hrt_queue *queue, struct hrt_class *class, uint32_t index) {
+static void enqueue_by_key(struct hrt_queue *queue, struct hrt_class *class, uint32_t index) {
     struct hrt_node *node = hrt_node_at(queue, index);
     assert(!hrt_node_is_queued(node));
     if (node->key == HRT_KEY_NEVER) return;  // armed, but never due
@@ -125,9 +116,9 @@ static void file_by_key(struct hrt_queue *queue, struct hrt_class *class, uint32
 // The bucket's occupied bit stays set, even if the bucket is empty now: otherwise arming and
 // disarming one timer would set and clear it each time. The next search that finds the bucket empty
 // clears the bit.
-void hrt_wheel_dequeue(struct hrt_queue *queue, struct hrt_class *class,
-                      uint32_t index) HRT_NONBLOCKING {
+void hrt_wheel_dequeue(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
+    struct hrt_class *class = hrt_class_of(queue, node);
     if (hrt_node_is_near(node)) {
         hrt_near_dequeue(queue, class, index);
     } else if (hrt_node_is_queued(node)) {
@@ -137,67 +128,13 @@ void hrt_wheel_dequeue(struct hrt_queue *queue, struct hrt_class *class,
 }
 
 void hrt_wheel_requeue(struct hrt_queue *queue, struct hrt_class *class,
-                      uint32_t index) HRT_NONBLOCKING {
-    hrt_wheel_dequeue(queue, class, index);
-    file_by_key(queue, class, index);
-}
-
-// Returns whether a listed node is still to be enqueued. Since they were listed, some nodes were
-// disarmed, moved later again, or went to the near tier or another per-class wheel; some are listed
-// twice.
-static inline bool is_to_queue(const struct hrt_class *class, const struct hrt_node *node) {
-    uint32_t queued_at = node->place - class->base;
-    if (queued_at > HRT_NOWHERE || !hrt_node_is_armed(node)) return false;
-    return node->key < hrt_class_earliest(class, queued_at);
-}
-
-// Enqueues the listed nodes from the given one on, in the wheel or the near tier. The first pass
-// prefetches each line that the second pass writes.
-__attribute__((noinline)) static void enqueue_listed_from(struct hrt_queue *queue,
-                                                          struct hrt_class *class, uint32_t i) {
-    uint32_t places[HRT_TO_QUEUE];
-    uint32_t count = 0;
-    for (; i < class->to_queue_count; i++) {
-        uint32_t index = class->to_queue[i] + 1;
-        const struct hrt_node *node = hrt_node_at(queue, index);
-        if (!is_to_queue(class, node)) continue;
-        if (is_near(queue, class, node->key)) {
-            hrt_wheel_requeue(queue, class, index);
-            continue;
-        }
-        uint32_t place = place_for(class, node->key);
-        __builtin_prefetch(hrt_node_at(queue, node->next), 1);
-        __builtin_prefetch(hrt_node_at(queue, node->previous), 1);
-        // A bucket whose bit is not set is not read: see link_at.
-        if (is_occupied(&class->levels[place / HRT_BUCKETS], place % HRT_BUCKETS)) {
-            struct hrt_chain *chain = chain_of(&class->buckets[place], index);
-            __builtin_prefetch(hrt_node_at(queue, chain->last), 1);
-        }
-        places[count] = place;
-        class->to_queue[count++] = index - 1;
-    }
-    class->to_queue_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t index = class->to_queue[i] + 1;
-        struct hrt_node *node = hrt_node_at(queue, index);
-        if (hrt_node_is_queued(node)) unlink(queue, class, index, node);
-        link_at(queue, class, index, node, places[i]);
-    }
-}
-
-// With few timers all listed nodes go to the near tier; the code for the wheel is not fetched then.
-void hrt_wheel_enqueue_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
-    for (uint32_t i = 0; i < class->to_queue_count; i++) {
-        uint32_t index = class->to_queue[i] + 1;
-        const struct hrt_node *node = hrt_node_at(queue, index);
-        if (!is_to_queue(class, node)) continue;
-        if (!is_near(queue, class, node->key)) {
-            enqueue_listed_from(queue, class, i);
-            return;
-        }
-        hrt_wheel_requeue(queue, class, index);
-    }
-    class->to_queue_count = 0;
+                       uint32_t index) HRT_NONBLOCKING {
+    struct hrt_node *node = hrt_node_at(queue, index);
+    struct hrt_class *former = hrt_class_of(queue, node);
+    if (former != class) former->certainty = HRT_STALE;  // its bound may have come from the node
+    hrt_wheel_dequeue(queue, index);
+    node->place = class->base | HRT_NOWHERE;
+    enqueue_by_key(queue, class, index);
 }
 
 // Returns the distance from bucket `from` to the first occupied one, wrapping around; -1 if none.
@@ -239,7 +176,7 @@ static struct hrt_bucket *first_bucket(struct hrt_class *class, unsigned number,
 // such a bucket: buckets of several levels can begin together. No bucket of a level begins before
 // the level's present one ends, so mostly the finest level decides.
 bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
-                         uint8_t *out_levels) HRT_NONBLOCKING {
+                         uint32_t *out_levels) HRT_NONBLOCKING {
     *out_tick = UINT64_MAX;
     for (unsigned level = 0; level < HRT_LEVELS; level++) {
         uint64_t level_tick = (class->tick >> level_shift(level)) + 1;
@@ -249,7 +186,7 @@ bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
         if (tick > *out_tick) continue;
         if (tick < *out_tick) *out_levels = 0;
         *out_tick = tick;
-        *out_levels |= (uint8_t)(1U << level);
+        *out_levels |= 1U << level;
     }
     return *out_tick != UINT64_MAX;
 }
@@ -270,9 +207,9 @@ struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue,
         first = (struct hrt_wheel_first){.place = place, .key = class->earliest[place]};
     }
     if (first.place != HRT_NOWHERE) {
-        const struct hrt_node *owner = hrt_node_at(queue, class->owners[first.place]);
-        first.is_exact = class->owners[first.place] <= queue->slots && hrt_node_is_armed(owner) &&
-                         owner->key == first.key && hrt_node_class(owner) == class->base;
+        const struct hrt_node *owner = hrt_slab_node_at(queue, class->owners[first.place]);
+        first.is_exact = owner != NULL && hrt_node_is_armed(owner) && owner->key == first.key &&
+                         hrt_node_class(owner) == class->base;
     }
     return first;
 }
@@ -285,24 +222,10 @@ static uint64_t begin_of(const struct hrt_class *class, uint32_t place) {
 }
 
 // Enqueues or drops a node that was taken out of its bucket and is in no chain any more.
-static void file_seen(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
-                      struct hrt_node *node) {
+static void enqueue_seen(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
+                         struct hrt_node *node) {
     hrt_node_set_place(node, HRT_NOWHERE);
-    if (hrt_node_is_armed(node)) file_by_key(queue, class, index);
-}
-
-// Prefetches what walking the finest buckets after the present one needs: the first nodes of one,
-// with their windows, and a later bucket itself. An empty chain prefetches node 0, whose address is
-// valid.
-static HRT_ON_PATH void prefetch_after(const struct hrt_queue *queue, struct hrt_class *class,
-                                       uint64_t tick) {
-    const struct hrt_bucket *bucket = bucket_at(class, 0, tick + BUCKETS_AHEAD);
-    __builtin_prefetch(bucket_at(class, 0, tick + 2 * BUCKETS_AHEAD), 1);
-    for (unsigned i = 0; i < HRT_CHAINS; i++) {
-        uint32_t index = bucket->chains[i].first;
-        __builtin_prefetch(hrt_node_at(queue, index), 1);
-        if (class->windows != NULL) hrt_windows_fetch(class->windows, index);
-    }
+    if (hrt_node_is_armed(node)) enqueue_by_key(queue, class, index);
 }
 
 // Makes the bucket's `earliest` exact: drops and moves the nodes that are not due in it. In the
@@ -312,7 +235,6 @@ void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint3
                          uint64_t limit, int *moves_left) HRT_NONBLOCKING {
     unsigned shift = level_shift(place / HRT_BUCKETS);
     uint64_t level_tick = begin_of(class, place) >> shift;
-    if (shift == 0) prefetch_after(queue, class, level_tick);
     uint32_t nodes[CROWD];
     unsigned count = 0;
     for (unsigned i = 0; i < HRT_CHAINS; i++) {
@@ -322,7 +244,6 @@ void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint3
                 return;
             }
             nodes[count++] = index;
-            if (class->windows != NULL) hrt_windows_fetch(class->windows, index);
             index = hrt_node_at(queue, index)->next;
         }
     }
@@ -332,33 +253,14 @@ void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint3
         struct hrt_node *node = hrt_node_at(queue, nodes[i]);
         if (!hrt_node_is_armed(node) || node->key >> HRT_TICK_BITS >> shift != level_tick) {
             unlink(queue, class, nodes[i], node);
-            file_seen(queue, class, nodes[i], node);
+            enqueue_seen(queue, class, nodes[i], node);
         } else if (class->windows != NULL && node->key < limit) {
-            hrt_wheel_dequeue(queue, class, nodes[i]);
+            hrt_wheel_dequeue(queue, nodes[i]);
             hrt_near_enqueue(queue, class, nodes[i]);
         } else if (node->key < class->earliest[place]) {
             set_earliest(class, place, nodes[i], node->key);
         }
     }
-}
-
-static HRT_ON_PATH void file_taken(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
-                                   struct hrt_node *node) {
-    if (hrt_node_is_armed(node) && node->key != HRT_KEY_NEVER &&
-        node->key >> HRT_TICK_BITS > class->tick) {
-        link_at(queue, class, index, node, place_for(class, node->key));
-    } else {
-        file_seen(queue, class, index, node);
-    }
-}
-
-// Removes the node, the first of its chain. Writing the next node's link fetches its cache line.
-static HRT_ON_PATH uint32_t take_first(struct hrt_queue *queue, struct hrt_chain *chain,
-                                       const struct hrt_node *node) {
-    uint32_t next = node->next;
-    chain->first = next;
-    *(next != 0 ? &hrt_node_at(queue, next)->previous : &chain->last) = 0;
-    return next;
 }
 
 // Takes one node off every chain in turn: the next node of a chain is in the cache by the time the
@@ -371,8 +273,9 @@ static bool take_round(struct hrt_queue *queue, struct hrt_class *class, struct 
         uint32_t index = chain->first;
         if (index == 0) continue;
         struct hrt_node *node = hrt_node_at(queue, index);
-        left |= take_first(queue, chain, node);
-        file_taken(queue, class, index, node);
+        unlink(queue, class, index, node);
+        left |= chain->first;
+        enqueue_seen(queue, class, index, node);
         --*moves_left;
     }
     return left != 0;
@@ -381,12 +284,12 @@ static bool take_round(struct hrt_queue *queue, struct hrt_class *class, struct 
 // Nodes that finer levels of the wheel can tell apart by now go there. The rest of the crowd goes
 // to the near tier, which finds the earliest without a walk. So this happens to a node at most once
 // per level.
-static void file_from_crowd(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
-                            struct hrt_node *node) {
+static void enqueue_from_crowd(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
+                               struct hrt_node *node) {
     bool is_apart = !hrt_node_is_armed(node) || node->key >> HRT_TICK_BITS <= class->tick ||
                     place_for(class, node->key) != class->crowd;
     if (is_apart) {
-        file_seen(queue, class, index, node);
+        enqueue_seen(queue, class, index, node);
         return;
     }
     hrt_node_set_place(node, HRT_NOWHERE);
@@ -403,12 +306,11 @@ void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_class *class,
     while (!is_empty(bucket)) {
         if (*moves_left <= 0) return;
         for (unsigned i = 0; i < HRT_CHAINS; i++) {
-            struct hrt_chain *chain = &bucket->chains[i];
-            uint32_t index = chain->first;
+            uint32_t index = bucket->chains[i].first;
             if (index == 0) continue;
             struct hrt_node *node = hrt_node_at(queue, index);
-            take_first(queue, chain, node);
-            file_from_crowd(queue, class, index, node);
+            unlink(queue, class, index, node);
+            enqueue_from_crowd(queue, class, index, node);
             --*moves_left;
         }
     }
@@ -416,16 +318,15 @@ void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_class *class,
 }
 
 void hrt_wheel_cascade(struct hrt_queue *queue, struct hrt_class *class,
-                    int *moves_left) HRT_NONBLOCKING {
+                       int *moves_left) HRT_NONBLOCKING {
     while (class->cascading != 0) {
         unsigned number = (unsigned)__builtin_ctz(class->cascading);
         uint64_t level_tick = class->tick >> level_shift(number);
-        if (number == 0) prefetch_after(queue, class, level_tick);
         do {
             if (*moves_left <= 0) return;
         } while (take_round(queue, class, bucket_at(class, number, level_tick), moves_left));
         clear_occupied(&class->levels[number], level_tick & (HRT_BUCKETS - 1));
-        class->cascading &= (uint8_t)~(1U << number);
+        class->cascading &= ~(1U << number);
     }
 }
 
@@ -438,9 +339,9 @@ void hrt_wheel_trim(struct hrt_class *class) {
                 clear_occupied(level, bucket);
         }
         if (level->occupied_words != 0) continue;
-        hrt_pages_give_back_within(class->earliest + first, class->earliest + first + HRT_BUCKETS);
-        hrt_pages_give_back_within(class->owners + first, class->owners + first + HRT_BUCKETS);
-        hrt_pages_give_back_within(class->buckets + first, class->buckets + first + HRT_BUCKETS);
+        hrt_slab_give_back_pages(class->earliest + first, class->earliest + first + HRT_BUCKETS);
+        hrt_slab_give_back_pages(class->owners + first, class->owners + first + HRT_BUCKETS);
+        hrt_slab_give_back_pages(class->buckets + first, class->buckets + first + HRT_BUCKETS);
     }
 }
 #endif

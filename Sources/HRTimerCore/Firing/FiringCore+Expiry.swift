@@ -46,7 +46,6 @@ extension FiringCore {
             guard let found else { return .none }
             let entry = expired.pop(found)
             records[entry.token.slot].phase = .idle
-            hrt_queue_fetch_next(queue)
             return .expired(entry)
         }
     }

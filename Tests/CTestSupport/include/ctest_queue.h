@@ -6,7 +6,7 @@
 // Access to the inside of the C core's queue, by its own headers.
 
 // Checks every invariant of the structure, and aborts with a sentence about the first that does not
-// hold. Files the nodes that are only listed to be filed. O(timers).
+// hold. O(timers).
 void ctest_queue_check(hrt_queue *queue);
 
 // Returns the timer's deadline; HRT_NEVER if it is not armed, or if the token is stale.
