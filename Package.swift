@@ -310,7 +310,7 @@ let package = Package(
         // Its executors are the process's: tests run it in processes of its own.
         .executableTarget(
             name: "ExecutorsProgram",
-            dependencies: ["HRTimerExecutors", "HRTimer", "CHRTimer", "TestSupport"],
+            dependencies: ["HRTimerExecutors", "HRTimer", "HRTimerTesting", "CHRTimer", "TestSupport"],
             path: "Tests/ExecutorsProgram",
             swiftSettings: strict
         ),

@@ -9,18 +9,17 @@ import HRTimer
 enum Executors: ExecutorFactory {
     static let main: LoopMainExecutor = LoopMainExecutor()
     /// `install` sets it before the first use.
-    private static let pool = Locked<SleepingPool?>(nil)
+    private static let installed = Locked<SleepingPool?>(nil)
 
     static var mainExecutor: any MainExecutor { main }
-    static var defaultExecutor: any TaskExecutor {
+    static var defaultExecutor: any TaskExecutor { pool }
+
+    static var pool: SleepingPool {
         // `install` has set it.
-        pool.withLock { $0! }
+        installed.withLock { $0! }
     }
 
-    static var pendingSleeps: Int { pool.withLock { $0 }?.sleeps.count ?? 0 }
-
-    /// The pool's sleeps.
-    static var sleeps: Sleeps { pool.withLock { $0! }.sleeps }
+    static var pendingSleeps: Int { installed.withLock { $0 }?.sleeps.pendingSleeps ?? 0 }
 
     static func install(_ precision: TimerPrecision, _ spinBudget: Double?) {
         precondition(
@@ -29,9 +28,9 @@ enum Executors: ExecutorFactory {
         )
         precondition(isMainThread, "TimerExecutors.install() must be called on the main thread, first of all")
         let made = SleepingPool(precision, spinBudget)
-        let isFirst = pool.withLock { pool in
-            if pool != nil { return false }
-            pool = made
+        let isFirst = installed.withLock { installed in
+            if installed != nil { return false }
+            installed = made
             return true
         }
         guard isFirst else { return }

@@ -21,10 +21,6 @@ enum SleepDeadline: Sendable {
         } else if C.self == SuspendingClock.self {
             let instant = unsafeBitCast(instant, to: SuspendingClock.Instant.self)
             self = .monotonic(SuspendingClock().systemEpoch.duration(to: instant).nanosecondsRoundedUp)
-        } else if let instant = instant as? MonotonicInstant {
-            self = .monotonic(instant.nanoseconds)
-        } else if let instant = instant as? BootTimeInstant {
-            self = .bootTime(instant.nanoseconds)
         } else {
             self = .other {
                 let now = clock.now
@@ -35,12 +31,16 @@ enum SleepDeadline: Sendable {
         }
     }
 
-    var isPast: Bool {
-        switch self {
-        case .monotonic(let deadline_ns): deadline_ns <= TimeBase.kernel.now_ns
-        case .bootTime(let deadline_ns): deadline_ns <= TimeBase.kernel.on(.bootTime).now_ns
-        case .other(let remaining): remaining() == nil
-        }
+    /// How long the deadline is ahead, or until its clock must be read again; nil if it has come. The standard library's clocks
+    /// are the kernel's, also for code in virtual time.
+    var remaining_ns: Int64? {
+        let wait_ns =
+            switch self {
+            case .monotonic(let deadline_ns): deadline_ns.subtractingSaturating(TimeBase.kernel.now_ns)
+            case .bootTime(let deadline_ns): deadline_ns.subtractingSaturating(TimeBase.kernel.on(.bootTime).now_ns)
+            case .other(let remaining): remaining()?.nanosecondsRoundedUp ?? 0
+            }
+        return wait_ns > 0 ? wait_ns : nil
     }
 }
 #endif

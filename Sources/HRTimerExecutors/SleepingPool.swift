@@ -6,19 +6,17 @@ import HRTimer
 /// The default executor: libdispatch's pool, as in the standard library, with timers of this library for its sleeps.
 final class SleepingPool: TaskExecutor, SchedulingExecutor {
     private let pool = PlatformExecutorFactory.defaultExecutor
-    let sleeps: Sleeps
+    let sleeps: SleepEngines
 
     init(_ precision: TimerPrecision, _ spinBudget: Double?) {
-        sleeps = Sleeps(precision, spinBudget)
+        sleeps = SleepEngines(precision, spinBudget)
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        // A task whose sleep has ended resumes on the thread that waited for it.
-        if LeaderJob.take(job) { return }
         pool.enqueue(job)
     }
 
+    /// Called by a task that begins to sleep, on its thread. The job makes that task ready, and does nothing else.
     func enqueue<C: Clock>(
         _ job: consuming ExecutorJob,
         at instant: C.Instant,
@@ -26,10 +24,9 @@ final class SleepingPool: TaskExecutor, SchedulingExecutor {
         clock: C
     ) {
         let deadline = SleepDeadline(instant, clock)
-        // Called by the sleeping task, on its thread.
         if let jobs = JobQueue.current {
-            LodgedSleep(UnownedJob(job), deadline, Self.nanoseconds(tolerance), jobs).begin()
-        } else if deadline.isPast {
+            HostedSleep(UnownedJob(job), deadline, Self.nanoseconds(tolerance), jobs).begin()
+        } else if deadline.remaining_ns == nil {
             // Runs after the jobs that are ready, as with libdispatch, and wakes no thread of ours.
             pool.enqueue(UnownedJob(job))
         } else {
@@ -53,5 +50,14 @@ final class SleepingPool: TaskExecutor, SchedulingExecutor {
     }
 }
 
+extension UnownedJob {
+    /// Runs the job as libdispatch's pool does: on the generic executor, whose reference is two words of zero
+    /// (swift/ExecutorImpl.h, swift_executor_generic). On another executor each nonisolated call would be enqueued
+    /// again.
+    func runAsInPool() {
+        // Unsafe: the reference has these two words, whose size unsafeBitCast checks.
+        runSynchronously(on: unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self))
+    }
+}
 #endif
 #endif

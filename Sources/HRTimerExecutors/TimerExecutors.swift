@@ -23,25 +23,25 @@ public enum TimerExecutors {
     ///
     /// From then on sleeps on `ContinuousClock` (boot time, which goes on through suspend) and on `SuspendingClock` are
     /// timers of this library, wherever they are called, also in other packages. They are never early, and end in the order
-    /// of their deadlines. Tasks run on libdispatch's threads as before. A task that has slept resumes on the thread that
-    /// waited for it, without another switch of threads, as long as another thread waits for the next sleep. Up to as many
-    /// tasks as there are processors, but at least two, resume this way at once; all others resume in the pool. The main
-    /// actor runs on the main thread, whenever `TimerLoop.main` runs in one of its common modes; that loop is kept alive
-    /// (`isKeptAlive`) until `stop()`. `Task.sleep` of a task on a `TimerExecutor` is a timer of that thread.
+    /// of their deadlines. Each of the two clocks has an engine, started at its first sleep. Tasks run on libdispatch's
+    /// threads as before: the engine's thread makes a task ready at its deadline, and the task resumes in the pool, or on the
+    /// executor that it has, one switch of threads later. The main actor runs on the main thread, whenever `TimerLoop.main`
+    /// runs in one of its common modes; that loop is kept alive (`isKeptAlive`) until `stop()`. `Task.sleep` of a task on a
+    /// `TimerExecutor`, or on the main actor, is a timer of that thread.
     ///
-    /// * `.normal`: a sleep is late by the part of the kernel's wake latency that exceeds its recent minimum.
-    /// * `.precise`: a thread wakes a learned spin window before the deadline and spins the rest, within `spinBudget`, a
-    ///   share of one core: 0 ... 1, clamped. Nil, the default, is the 0.0125 that engines and loops of the process have in
-    ///   common. Within as much again the thread brings the runtime's code into the cache. One thread at a time does so:
-    ///   sleeps that end while it spins are late by the wake latency.
+    /// * `.normal`: a sleep is late by the switch of threads, and by the part of the kernel's wake latency that exceeds its
+    ///   recent minimum.
+    /// * `.precise`: the engine's thread wakes a learned spin window before the deadline and spins the rest, within
+    ///   `spinBudget`, a share of one core: 0 ... 1, clamped. Nil, the default, is the 0.0125 that engines and loops of the
+    ///   process have in common. A sleep is late by the switch of threads.
     /// * `.coalesced`: sleeps whose tolerances overlap share a wake-up.
     ///
     /// While all threads of the pool are blocked, tasks in the pool wait, including those that have slept. As without this
     /// module, the following comes in time nevertheless: handlers of engines and sources, cancellation handlers at a
     /// deadline, and everything on a `TimerExecutor`.
     ///
-    /// A cancelled sleep ends at once. Some 300 bytes that the standard library keeps for it stay until its deadline, as
-    /// without this module: the standard library's interface cannot withdraw a job yet.
+    /// A cancelled sleep ends at once. Its timer, and some 300 bytes that the standard library keeps for it, stay until its
+    /// deadline, as without this module: the standard library's interface cannot withdraw a job yet.
     ///
     /// If another loop serves the main queue, as Foundation's does under XCTest and in `RunLoop.main.run()`, or if
     /// `dispatchMain()` does, that loop hosts `TimerLoop.main` by itself. A program that first runs one loop and then the

@@ -112,17 +112,4 @@ import Testing
             }
         }
     }
-
-    @Test("A shared alarm that the kernel refuses is not made, and the status says why")
-    func sharedAlarms() async {
-        await #expect(processExitsWith: .success) {
-            for name in ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime"] {
-                let words = Self.refused(name, EPERM) { say in
-                    var sharedAlarm: OpaquePointer?
-                    say("\(hrt_shared_alarm_create(&sharedAlarm))")
-                }
-                #expect(words == ["-1"], "without \(name)")
-            }
-        }
-    }
 }

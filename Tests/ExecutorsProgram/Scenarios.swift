@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import HRTimer
 import HRTimerExecutors
+import HRTimerTesting
 import TestSupport
 
 let scenarios: [String: @MainActor @Sendable () async throws -> Void] = [
@@ -16,7 +17,7 @@ let scenarios: [String: @MainActor @Sendable () async throws -> Void] = [
     "main-thread": mainThread,
     "timer-executor": timerExecutor,
     "yields": yields,
-    "one-thread": oneThread,
+    "virtual-time": inVirtualTime,
     "blocks-everywhere": blocksEverywhere,
     "many-at-once": manyAtOnce,
     "no-time": noTime,
@@ -283,27 +284,24 @@ private func endThreads(_ engine: TimerEngine, _ thread: LoopThread) {
     thread.shutdown()
 }
 
-/// After its sleep a task goes on on the thread that waited for it.
-@MainActor private func oneThread() async throws {
-    let times = try await Task.detached {
-        var times = 0
-        for _ in 0..<200 {
-            try await Task.sleep(for: .microseconds(300))
-            if threadName() == "hrtimer-sleep" { times += 1 }
-        }
-        return times
-    }.value
-    // A busy machine may have no other thread that could wait next. Then the task goes to the pool, for this once.
-    expect(times >= 20, "went on on the waiting thread \(times) times of 200")
-}
-
-/// Returns the calling thread's name, as the kernel has it.
-private func threadName() -> String {
-    let file = open("/proc/thread-self/comm", O_RDONLY)
-    defer { close(file) }
-    var name = [UInt8](repeating: 0, count: 16)
-    let count = read(file, &name, name.count)
-    return String(decoding: name.prefix(max(0, count - 1)), as: UTF8.self)
+/// On an engine in virtual time a sleep takes its length of that time, on the standard library's clocks too.
+@MainActor private func inVirtualTime() async throws {
+    let time = ManualTime()
+    let executor = TimerExecutor(engine: try TimerEngine(.init(time: time.base)))
+    let slept = Locked(0)
+    let task = Task(executorPreference: executor) {
+        try await Task.sleep(for: .seconds(3600), clock: .suspending)
+        slept.withLock { $0 += 1 }
+        try await Task.sleep(for: .seconds(3600), clock: .continuous)
+        slept.withLock { $0 += 1 }
+    }
+    // Each step with how many sleeps are over after it. The first one only lets the task begin.
+    for (step_s, count) in [(0, 0), (3500, 0), (200, 1), (3300, 1), (300, 2)] {
+        time.advance(by: .seconds(step_s))
+        let now = slept.withLock { $0 }
+        expect(now == count, "\(now) sleeps were over, and not \(count), after \(step_s) s more")
+    }
+    try await task.value
 }
 
 /// With coalescing, sleeps that may be late end together, in the wake-up of the first one that may not be later.
@@ -324,7 +322,7 @@ private func threadName() -> String {
         for try await end in group { ends.append(end) }
         return ends
     }
-    // Some end in an earlier wake-up of the pool. Without coalescing only a handful end together.
+    // Some end in an earlier wake-up of the engine. Without coalescing only a handful end together.
     let together = ends.count { $0 >= last }
     expect(together >= 20, "\(together) of 40 sleeps shared a wake-up")
 }

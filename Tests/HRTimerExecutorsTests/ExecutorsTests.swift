@@ -11,7 +11,7 @@ struct ExecutorsTests {
         "sleeps are never early, keep their order, end when cancelled, and leave nothing behind",
         arguments: [
             "never-early", "never-early-anywhere", "every-form", "keeps-order", "cancels", "main-thread",
-            "timer-executor", "yields", "one-thread", "blocks-everywhere", "many-at-once", "no-time",
+            "timer-executor", "yields", "virtual-time", "blocks-everywhere", "many-at-once", "no-time",
             "no-time-here", "medium", "negative-tolerance", "delays-jobs",
         ],
         ["normal", "precise", "coalesced"]

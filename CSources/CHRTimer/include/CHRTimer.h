@@ -15,7 +15,6 @@
 // * The caller owns the object that a create function returns, until it calls the destroy function
 //   of the same name.
 // * No function is thread-safe unless its comment says so.
-#include "hrt_shared_alarm.h"
 #include "hrt_clock.h"
 #include "hrt_clock_set.h"
 #include "hrt_fork.h"

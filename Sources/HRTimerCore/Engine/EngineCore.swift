@@ -58,7 +58,7 @@ package final class EngineCore: Sendable {
         if configuration.latenessWatch != nil { initial.leftOut = [] }
         commit = initial.commit
         state = Locked(initial)
-        spinBudget = SpinBudget.of(configuration.spinBudget, configuration.time)
+        spinBudget = configuration.commonSpinBudget ?? SpinBudget.of(configuration.spinBudget, configuration.time)
         window = SpinWindow(budget: spinBudget, coverage: configuration.spinCoverage)
         leads = Self.leads(configuration, time, spinBudget)
     }

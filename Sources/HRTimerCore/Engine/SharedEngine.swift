@@ -34,7 +34,8 @@ package final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
         return made as? Engine
     }
 
-    private var present: Engine? {
+    /// The engine of the process; nil before its first use.
+    package var present: Engine? {
         // The address is written before the generation.
         guard generation.load(ordering: .acquiring) == hrt_fork_generation(),
             let address = UnsafeRawPointer(bitPattern: address.load(ordering: .relaxed))

@@ -17,7 +17,7 @@ package final class SpinWindow: @unchecked Sendable {
     package let c: UnsafeMutablePointer<hrt_spin_window>
 
     /// Whether the clock ticks so rarely that spinning gains nothing, and would last a whole tick.
-    static let clockIsCoarse = hrt_clock_tick_ns(HRT_CLOCK_MONOTONIC) > 0
+    package static let clockIsCoarse = hrt_clock_tick_ns(HRT_CLOCK_MONOTONIC) > 0
     private static let hasReported = Atomic(false)
 
     package init(budget: SpinBudget, coverage: Double = defaultCoverage) {

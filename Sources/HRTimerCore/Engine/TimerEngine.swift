@@ -54,6 +54,8 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         public var time: TimeBase
         /// Set by the type of the engine.
         package var clock = TimerClock.monotonic
+        /// The budget that this engine has in common with others, in place of one by `spinBudget`; nil for none.
+        package var commonSpinBudget: SpinBudget?
         /// Whether the engine serves the whole process, as `shared` does.
         package var isShared = false
         /// See `EngineCore.defersMoves`; nil counts as true.

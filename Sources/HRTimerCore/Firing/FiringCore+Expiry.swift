@@ -124,13 +124,7 @@ extension FiringCore {
         records[slot].phase = .idle
     }
 
-    /// Whether something is due: in the queue, or among the expired timers of the groups that are served. A deadline of
-    /// `Int64.max` never comes, and is not due even at the end of time.
-    package mutating func hasDue(at now_ns: Int64) -> Bool {
-        if isDueInQueue(at: now_ns) { return true }
-        return expired.first(served).map { $0.place_ns <= now_ns } ?? false
-    }
-
+    /// Whether something in the queue is due. A deadline of `Int64.max` never comes, and is not due even at the end of time.
     private func isDueInQueue(at now_ns: Int64) -> Bool {
         let next_ns = hrt_queue_next_ns(queue)
         return next_ns <= now_ns && next_ns < .max

@@ -3,7 +3,7 @@ public import CHRTimer
 import HRTimerLibc
 import Synchronization
 
-/// The timers of one engine, loop or pool of sleeps, and every decision about them: when the thread must be awake, whether a
+/// The timers of one engine or loop, and every decision about them: when the thread must be awake, whether a
 /// new deadline must wake it, which timers are due in which order, and what follows a call.
 ///
 /// Sans-I/O: the caller passes the time in. The core knows threads by their identity only, and calls no handler. A driver owns
