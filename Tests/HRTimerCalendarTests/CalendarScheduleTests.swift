@@ -115,7 +115,9 @@ struct CalendarScheduleTests {
                 let given = schedule.dates(after: Date(timeIntervalSince1970: Double(begin) - 0.25), count + 1)
                 #expect(given.prefix(count).map(\.timeIntervalSince1970) == expected, "\(policy), from \(begin)")
                 // None of that night is left then.
-                if count == rest.count { #expect(given.last! > Date(timeIntervalSince1970: Double(night.change + 7200))) }
+                if count == rest.count {
+                    #expect(given.last! > Date(timeIntervalSince1970: Double(night.change + 7200)))
+                }
             }
         }
     }

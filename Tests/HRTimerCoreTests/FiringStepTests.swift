@@ -278,9 +278,19 @@ import Testing
         for deadline_ns in [Self.deadline_ns - 10, Self.deadline_ns, Self.deadline_ns + 10, .max] {
             var engine = Engine()
             let timer = engine.add(Owner())
-            let isWokenFirst = engine.state.armOwned(timer, deadline_ns: Self.deadline_ns, TimerOptions(tolerance_ns: 0), 0)
+            let isWokenFirst = engine.state.armOwned(
+                timer,
+                deadline_ns: Self.deadline_ns,
+                TimerOptions(tolerance_ns: 0),
+                0
+            )
             let call = try engine.callAhead()
-            let isWoken = engine.state.armOwned(timer, deadline_ns: deadline_ns, TimerOptions(tolerance_ns: 0), Self.ahead_ns)
+            let isWoken = engine.state.armOwned(
+                timer,
+                deadline_ns: deadline_ns,
+                TimerOptions(tolerance_ns: 0),
+                Self.ahead_ns
+            )
             let begins = engine.commit()
             #expect(!isWokenFirst && isWoken && !begins, "\(deadline_ns)")
             engine.end(call, at: Self.ahead_ns)
@@ -298,7 +308,12 @@ import Testing
         let ahead = try engine.callAhead()
         _ = engine.commit()
         engine.end(ahead, at: Self.deadline_ns)
-        _ = engine.state.armOwned(timer, deadline_ns: Self.deadline_ns + 10, TimerOptions(tolerance_ns: 0), Self.deadline_ns)
+        _ = engine.state.armOwned(
+            timer,
+            deadline_ns: Self.deadline_ns + 10,
+            TimerOptions(tolerance_ns: 0),
+            Self.deadline_ns
+        )
         let late = try engine.dueCall(at: Self.deadline_ns + 30)
         engine.end(late, at: Self.deadline_ns + 30)
         #expect(owner.told.all == [Self.deadline_ns, Self.deadline_ns + 30])

@@ -275,6 +275,19 @@ extension Explanation {
                 ]
             )
         }
+        if id == "hrtimer.executors.task-sleep" {
+            return Explanation(
+                call,
+                "its documentation comment",
+                [
+                    .against(
+                        "swift.task-sleep",
+                        id,
+                        "An engine wakes for it, earlier by the usual wake latency. The task goes on in the pool, one hop later."
+                    )
+                ]
+            )
+        }
         let isPrecise = id.hasSuffix(".precise")
         let twin = isPrecise ? String(id.dropLast(8)) : id
         let normal = Subject.all.contains { $0.id == twin + ".normal" } ? twin + ".normal" : twin

@@ -15,7 +15,7 @@ extension Subject {
         },
         Subject(
             "hrtimer.executors.task-sleep.precise",
-            "the same, precise: the thread that waits spins up to the deadline"
+            "the same, precise: the engine spins up to the deadline, and the task resumes one hop later"
         ) {
             try measureInChild($0, .precise)
         },

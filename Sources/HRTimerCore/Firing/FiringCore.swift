@@ -104,10 +104,12 @@ import Synchronization
         fatalError("no memory for one more timer: \(TimerError(operation: "grow", errorNumber: -status))")
     }
 
-    @inlinable    package var isInForkedChild: Bool { generation != hrt_fork_generation() }
+    @inlinable
+    package var isInForkedChild: Bool { generation != hrt_fork_generation() }
 
     /// Whether the core has ended; true also in a child of fork(2), which lacks the thread. Nothing else may be read there.
-    @inlinable    package var isShutDown: Bool { hasEnded || isInForkedChild }
+    @inlinable
+    package var isShutDown: Bool { hasEnded || isInForkedChild }
 }
 
 // Sendable: it alone owns the memory behind its pointers and, being noncopyable, it is in one place at a time.
@@ -245,7 +247,8 @@ extension FiringCore {
     package func group(of token: TimerToken) -> FiringGroup { records[token.slot].group }
 
     /// Returns a pointer to a live timer's record, valid until the timer is removed. Must be called with the lock held.
-    @inlinable    package func record(of token: TimerToken) -> UnsafeMutablePointer<TimerRecord> { records.place(token.slot) }
+    @inlinable
+    package func record(of token: TimerToken) -> UnsafeMutablePointer<TimerRecord> { records.place(token.slot) }
 
     /// Moves a live timer to another group.
     package mutating func setGroup(_ group: FiringGroup, of token: TimerToken) {
@@ -260,7 +263,8 @@ extension FiringCore {
 // Deadlines. The token must be live: the timer's owner has checked that, or is the only one that removes the timer.
 extension FiringCore {
     /// Sets the options that hold from the timer's next arming on.
-    @inlinable    package mutating func setOptions(_ options: TimerOptions, for token: TimerToken) {
+    @inlinable
+    package mutating func setOptions(_ options: TimerOptions, for token: TimerToken) {
         if !hasOptions, options.isPlain { return }
         hasOptions = true
         records[token.slot].tolerance_ns = options.tolerance_ns
@@ -268,7 +272,8 @@ extension FiringCore {
     }
 
     /// Whether the timer has no options beside its deadline.
-    @inlinable    package func isPlain(_ slot: UInt32) -> Bool {
+    @inlinable
+    package func isPlain(_ slot: UInt32) -> Bool {
         !hasOptions || records[slot].tolerance_ns <= 0 && !records[slot].isPrecise
     }
 

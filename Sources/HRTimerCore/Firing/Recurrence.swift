@@ -40,11 +40,13 @@
     @inlinable package var repeats: Bool { interval.whole_ns != 0 }
 
     /// Returns the same interval with another policy.
-    @inlinable    package func with(_ policy: MissedTickPolicy) -> Recurrence { Recurrence(interval: interval, policy: policy) }
+    @inlinable
+    package func with(_ policy: MissedTickPolicy) -> Recurrence { Recurrence(interval: interval, policy: policy) }
 
     /// Returns the tolerance that counts: not negative, and at most half the interval, so that no tick comes as late as the
     /// next.
-    @inlinable    package func tolerance_ns(requested requested_ns: Int64) -> Int64 {
+    @inlinable
+    package func tolerance_ns(requested requested_ns: Int64) -> Int64 {
         min(max(0, requested_ns), repeats ? interval.whole_ns / 2 : .max)
     }
 }

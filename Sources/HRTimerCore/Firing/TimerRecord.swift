@@ -62,7 +62,8 @@ import CHRTimer
         self.isPrecise = isPrecise
     }
 
-    @inlinable    var isPlain: Bool { tolerance_ns <= 0 && !isPrecise }
+    @inlinable
+    var isPlain: Bool { tolerance_ns <= 0 && !isPrecise }
 }
 
 /// What a timer calls.

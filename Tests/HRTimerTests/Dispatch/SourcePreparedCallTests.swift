@@ -188,7 +188,7 @@ import Testing
         sources.forEach { $0.cancel() }
     }
 
-    @Test("While a call is on its way to the queue nothing is armed; its end wakes the engine once for the next deadline")
+    @Test("While a call is on its way to the queue nothing is armed; its end wakes the engine for the next deadline")
     func onItsWay() throws {
         let source = makeSource(onQueue: true)
         source.schedule(deadline: deadline, repeating: .seconds(5))

@@ -247,7 +247,7 @@ import Testing
         #expect(pass().isEmpty)
     }
 
-    @Test("The handler of a timer that is invalidated while the thread spins is freed when the thread has seen it, and only once")
+    @Test("The handler of a timer invalidated while the thread spins is freed once, when the thread has seen it")
     func freedWhileSpinning() {
         let canaries = Canaries()
         var fire = Fire()
