@@ -66,6 +66,38 @@ import Testing
         #expect(engine.statistics.wakesSent <= before.wakesSent + 1)
     }
 
+    /// The ways to give a timer that is armed another deadline.
+    enum Move: CaseIterable { case at, atWithInterval, after, source, sourceOnQueue }
+
+    @Test(
+        "A timer that is moved from the next hour to the next millisecond wakes the engine, and fires then",
+        arguments: ParkStrategy.available,
+        Move.allCases
+    )
+    func movedSooner(_ way: ParkStrategy, _ move: Move) throws {
+        let engine = try makeEngine(way)
+        let done = DispatchSemaphore(value: 0)
+        let timer = engine.schedule(after: .seconds(3600)) { _ in done.signal() }
+        let source =
+            move == .sourceOnQueue
+            ? TimerSource(engine: engine, queue: DispatchQueue(label: "contract")) : TimerSource(engine: engine)
+        source.setEventHandler { done.signal() }
+        source.schedule(deadline: engine.now.advanced(by: .seconds(3600)))
+        source.activate()
+        waitUntilAsleep(engine)
+        let sooner = engine.now.advanced(by: .milliseconds(1))
+        switch move {
+        case .at: #expect(engine.reschedule(timer, at: sooner))
+        case .atWithInterval: #expect(engine.reschedule(timer, at: sooner, every: .seconds(3600)))
+        case .after: #expect(engine.reschedule(timer, after: .milliseconds(1)))
+        case .source, .sourceOnQueue: source.schedule(deadline: sooner)
+        }
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        source.cancelAndWait()
+        engine.shutdown()
+        #expect(engine.statistics.fires == 1)
+    }
+
     @Test(
         "Each sleep that lasts until its deadline is in the histogram of wake latencies",
         arguments: [.normal, .precise] as [TimerPrecision]

@@ -100,6 +100,39 @@ import Testing
         }
     }
 
+    /// The ways to give a timer that is armed another deadline.
+    enum Move: CaseIterable { case at, atWithInterval, after }
+
+    @Test(
+        "A timer moved before the instant to which the engine sleeps wakes it, once; one moved later does not",
+        arguments: TimerPrecision.allCases,
+        Move.allCases
+    )
+    func moved(_ precision: TimerPrecision, _ move: Move) throws {
+        let engine = try TimerEngine(.init(precision: precision, time: time.base))
+        let fires = Recorder<Int64>()
+        let second_ns: Int64 = 1_000_000_000
+        engine.schedule(at: at(0)) { _ in }
+        engine.schedule(at: at(2 * second_ns)) { _ in }
+        let timer = engine.schedule(at: at(3 * second_ns)) { fires.append($0.firedAt.nanoseconds) }
+        time.advance(to: at(0))
+        let before = engine.statistics.wakesSent
+        // It sleeps until 2 s. Once it is woken, no further wake is needed.
+        let moves: [(deadline_ns: Int64, wakes: UInt64)] = [
+            (4 * second_ns, 0), (2 * second_ns, 0), (2 * second_ns - 1, 1), (second_ns, 1),
+        ]
+        for (deadline_ns, wakes) in moves {
+            switch move {
+            case .at: #expect(engine.reschedule(timer, at: at(deadline_ns)))
+            case .atWithInterval: #expect(engine.reschedule(timer, at: at(deadline_ns), every: .seconds(3600)))
+            case .after: #expect(engine.reschedule(timer, after: .nanoseconds(deadline_ns)))
+            }
+            #expect(engine.statistics.wakesSent - before == wakes, "\(deadline_ns)")
+        }
+        time.advance(to: at(2 * second_ns))
+        #expect(fires.all == [second_ns])
+    }
+
     @Test("Advances of the clock by two threads add up", .hangLimit)
     func twoThreads() async {
         let time = self.time
