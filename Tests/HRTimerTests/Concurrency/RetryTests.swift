@@ -111,6 +111,51 @@ import Testing
         }
     }
 
+    /// When the attempts of a retry began, and when it ended, both counted from its begin.
+    private struct Course: Equatable {
+        var begun: [Duration]
+        var end: Duration
+    }
+
+    /// Retries every two seconds, because of the backoff or because a server demands it, until the total time ends that.
+    private func course(
+        within limit: Duration,
+        on clock: some Clock<Duration> & Identifiable,
+        isDemanded: Bool = false
+    ) async throws -> Course {
+        let attempts = Attempts()
+        let start = MonotonicInstant.now
+        let error = await #expect(throws: TimedOut.self) {
+            try await Retry(.constant(.seconds(isDemanded ? 1 : 2)), within: limit).run(clock: clock) {
+                try attempts.next()
+            } decide: { _, _ in
+                isDemanded ? .retryAfter(.seconds(2)) : .retry
+            }
+        }
+        #expect(error?.timeout == limit && error?.underlying as? Failure == Failure(number: attempts.begun.count))
+        return Course(begun: attempts.begun.all, end: start.duration(to: .now))
+    }
+
+    @Test("A wait that would end exactly when the total time does is not begun; one that ends a nanosecond before is")
+    func limitExactly() async throws {
+        try await withManualTime { time in
+            let (limit, nanosecond) = (Duration.seconds(10), Duration.nanoseconds(1))
+            let five = (0..<5).map { Duration.seconds(2 * $0) }
+            let exact = Course(begun: five, end: .seconds(8))
+            let longer = Course(begun: five + [limit], end: limit)
+            for isDemanded in [false, true] {
+                let clock = MonotonicClock()
+                #expect(try await course(within: limit, on: clock, isDemanded: isDemanded) == exact)
+                #expect(try await course(within: limit + nanosecond, on: clock, isDemanded: isDemanded) == longer)
+            }
+            #expect(try await course(within: limit, on: BootTimeClock()) == exact)
+            #expect(try await course(within: limit + nanosecond, on: BootTimeClock()) == longer)
+            #expect(try await course(within: limit, on: WallClock()) == exact)
+            #expect(try await course(within: limit + nanosecond, on: WallClock()) == longer)
+            try time.checkNothingIsPending()
+        }
+    }
+
     @Test("The end of the total time cancels a running attempt; a result that it still returns counts")
     func limitInAttempt() async throws {
         try await withManualTime { time in
