@@ -68,6 +68,59 @@ struct CalendarScheduleTests {
         #expect(shown(last.date(after: between)) == "10-25 02:30:00 +1")
     }
 
+    /// A night in which clocks are set back, and an hour of which a part or all comes twice.
+    struct Night: CustomTestStringConvertible, Sendable {
+        let zone: String
+        /// The instant at which the clocks are set back.
+        let change: Int
+        let hour: Int
+
+        var testDescription: String { zone }
+
+        static let all = [
+            Night(zone: "Europe/Berlin", change: 1_792_890_000, hour: 2),
+            // By half an hour.
+            Night(zone: "Australia/Lord_Howe", change: 1_775_314_800, hour: 1),
+            // At midnight, to the hour before it.
+            Night(zone: "America/Sao_Paulo", change: 1_518_919_200, hour: 23),
+        ]
+    }
+
+    @Test(
+        "Times of day with a unit left out in between count once each, from whatever instant of such a night",
+        arguments: Night.all,
+        [DateComponents(second: 0), DateComponents(second: 30), DateComponents(nanosecond: 500_000_000)]
+    )
+    func gapsBetween(_ night: Night, _ smallest: DateComponents) throws {
+        let zone = try #require(TimeZone(identifier: night.zone))
+        var components = smallest
+        components.hour = night.hour
+        // By the clock on the wall, second by second: what it shows, and when.
+        var shown: [Int: [Int]] = [:]
+        for instant in night.change - 7200..<night.change + 7200 {
+            let reading = instant + zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(instant)))
+            guard reading / 3600 % 24 == night.hour, smallest.second ?? reading % 60 == reading % 60 else { continue }
+            shown[reading, default: []].append(instant)
+        }
+        #expect(shown.values.contains { $0.count == 2 } && shown.values.allSatisfy { $0.count <= 2 })
+        let fraction = smallest.nanosecond == nil ? 0 : 0.5
+        let nightEnd = Date(timeIntervalSince1970: Double(night.change + 7200))
+        for policy in [Calendar.RepeatedTimePolicy.first, .last] {
+            let schedule = try CalendarSchedule(matching: components, in: zone, repeatedTimePolicy: policy)
+            let all = shown.values.map { policy == .last ? $0[$0.count - 1] : $0[0] }.sorted()
+            for begin in stride(from: night.change - 5400, to: night.change + 5400, by: 1200) {
+                let rest = all.filter { $0 >= begin }
+                // A schedule with dates in each second takes long to compare.
+                let count = smallest.nanosecond == nil ? rest.count : min(rest.count, 3)
+                let expected = rest.prefix(count).map { Double($0) + fraction }
+                let given = schedule.dates(after: Date(timeIntervalSince1970: Double(begin) - 0.25), count + 1)
+                #expect(given.prefix(count).map(\.timeIntervalSince1970) == expected, "\(policy), from \(begin)")
+                // None of that night is left then.
+                if count == rest.count { #expect(given.last! > nightEnd) }
+            }
+        }
+    }
+
     @Test("A rule that is asked between the two occurrences also counts the first as past")
     func ruleBetween() throws {
         let rule = Calendar.RecurrenceRule.daily(calendar: calendar, hours: [2], minutes: [30], seconds: [0])

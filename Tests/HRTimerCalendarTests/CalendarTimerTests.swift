@@ -55,6 +55,24 @@ struct CalendarTimerTests {
         #expect(fires.all.contains("10-25 02:30:00 +2"))
     }
 
+    @Test("with a unit left out fires once for each time of day, also if it is begun between two equal ones")
+    func begunBetween() throws {
+        // 02:30, for the second time in that night.
+        let time = ManualTime(wallStart: WallInstant(date(2026, 10, 25, 2, 30) + 3600))
+        let engine = try WallTimerEngine(time: time.base)
+        let everyMinute = DateComponents(hour: 2, second: 0)
+        let (first, last) = (Recorder<String>(), Recorder<String>())
+        engine.schedule(by: try CalendarSchedule(matching: everyMinute, in: berlin)) { first.append(shown($0.firedAt)) }
+        let schedule = try CalendarSchedule(matching: everyMinute, in: berlin, repeatedTimePolicy: .last)
+        engine.schedule(by: schedule) { last.append(shown($0.firedAt)) }
+        time.advance(by: .seconds(12 * 3600))
+        #expect(first.all == [])
+        #expect(last.all == (31...59).map { "10-25 02:\($0):00 +1" })
+        time.advance(by: .seconds(24 * 3600))
+        #expect(first.count == 60 && first.all.allSatisfy { $0.hasPrefix("10-26 02:") })
+        #expect(last.count == 29 + 60)
+    }
+
     @Test("does not fire for the same date again when the clock is set back after it")
     func setBack() throws {
         _ = record(try evening())
