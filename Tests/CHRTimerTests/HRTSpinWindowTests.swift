@@ -254,6 +254,22 @@ import Testing
         #expect(spun_ns.min()! * 2 > spun_ns.max()!)
     }
 
+    @Test(
+        "The window stops growing at the coverage asked for, although covering more wakes would be worth its spin",
+        arguments: [0.1, 0.25, 0.5, 0.6, 0.75]
+    )
+    func stopsAtCoverage(_ coverage: Double) {
+        var random = SeededRandom(seed: 2026)
+        let window = Window(budget: 1, coverage: coverage)
+        // All within 10 us: a window that covers every wake spins for some 6 us, and a wake more that it covers is worth 40.
+        let latencies = (0..<6000).map { _ in Int64.random(in: 20_000..<30_000, using: &random) }
+        let used = windows(window, latencies, from: 0)
+        let covered = zip(used, latencies).dropFirst(1000).count { $0 >= $1 }
+        // A window ends with a bucket, and a bucket has up to a tenth of these wakes.
+        #expect((coverage...coverage + 0.1).contains(Double(covered) / 5000))
+        #expect(window.c.pointee.limit == HRT_SPIN_LIMIT_COVERAGE)
+    }
+
     @Test("A window reports what keeps it from being longer")
     func limits() {
         let scarce = Window(budget: 0.0001, coverage: 0.99)
