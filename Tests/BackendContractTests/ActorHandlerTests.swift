@@ -28,14 +28,6 @@ import Testing
         static let shared = Other()
     }
 
-    private func until(_ condition: @MainActor () -> Bool) async throws {
-        let limit = MonotonicInstant.now + .seconds(30)
-        while await !condition() {
-            guard .now < limit else { throw TimerError(operation: "see it happen", errorNumber: ETIMEDOUT) }
-            try await Task.sleep(for: .milliseconds(1))
-        }
-    }
-
     @Test("Methods of a main-actor type that another thread's loop calls run on the main actor")
     @MainActor func targets() async throws {
         let model = Model()
@@ -151,14 +143,6 @@ import Testing
         }
     }
 
-    private func until(_ condition: @MainActor () -> Bool) async throws {
-        let limit = MonotonicInstant.now + .seconds(30)
-        while await !condition() {
-            guard .now < limit else { throw TimerError(operation: "see it happen", errorNumber: ETIMEDOUT) }
-            try await Task.sleep(for: .milliseconds(1))
-        }
-    }
-
     @Test(
         "A source's handler on the main actor reads its ticks, and all calls together report each tick once",
         arguments: [false, true]
@@ -182,7 +166,7 @@ import Testing
         }
         source.schedule(deadline: first, repeating: .milliseconds(1))
         source.activate()
-        try await until { tally.calls.count >= 100 }
+        try await until(100) { tally.calls.count }
         await source.cancelAndWait()
         #expect(await tally.calls.allSatisfy { $0 >= 1 })
         #expect(await tally.calls.contains { $0 > 1 })

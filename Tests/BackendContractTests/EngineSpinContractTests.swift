@@ -55,11 +55,15 @@ import Testing
         return false
     }
 
-    /// Returns true as soon as a round does, of as many rounds as a busy machine may need.
+    /// Returns true as soon as a round does, of as many rounds as a busy machine may need: a thousand, and more for up to
+    /// 90 s, since this thread and the engine's must have a processor each in the same microseconds.
     private func inSomeRound(_ round: (_ deadline: MonotonicInstant) -> Bool) -> Bool {
-        for _ in 0..<1000 {
+        let end = engine.now.advanced(by: .seconds(90))
+        var rounds = 0
+        while rounds < 1000 || !isSanitized && engine.now < end {
             learnToSpin()
             if round(engine.now.advanced(by: .milliseconds(10))) { return true }
+            rounds += 1
         }
         return false
     }

@@ -15,14 +15,6 @@ import Testing
         }
     }
 
-    private func until(_ condition: @MainActor () -> Bool) async throws {
-        let limit = MonotonicInstant.now + .seconds(30)
-        while await !condition() {
-            guard .now < limit else { throw TimerError(operation: "see it happen", errorNumber: ETIMEDOUT) }
-            try await Task.sleep(for: .milliseconds(1))
-        }
-    }
-
     @Test("Sources, triggers, observers, links and coalescers call closures of main-actor code on the main actor")
     @MainActor func inherited() async throws {
         let model = Model()
