@@ -104,6 +104,7 @@ struct CalendarScheduleTests {
         }
         #expect(shown.values.contains { $0.count == 2 } && shown.values.allSatisfy { $0.count <= 2 })
         let fraction = smallest.nanosecond == nil ? 0 : 0.5
+        let nightEnd = Date(timeIntervalSince1970: Double(night.change + 7200))
         for policy in [Calendar.RepeatedTimePolicy.first, .last] {
             let schedule = try CalendarSchedule(matching: components, in: zone, repeatedTimePolicy: policy)
             let all = shown.values.map { policy == .last ? $0[$0.count - 1] : $0[0] }.sorted()
@@ -115,9 +116,7 @@ struct CalendarScheduleTests {
                 let given = schedule.dates(after: Date(timeIntervalSince1970: Double(begin) - 0.25), count + 1)
                 #expect(given.prefix(count).map(\.timeIntervalSince1970) == expected, "\(policy), from \(begin)")
                 // None of that night is left then.
-                if count == rest.count {
-                    #expect(given.last! > Date(timeIntervalSince1970: Double(night.change + 7200)))
-                }
+                if count == rest.count { #expect(given.last! > nightEnd) }
             }
         }
     }

@@ -118,8 +118,9 @@ import Testing
         time.advance(to: at(0))
         let before = engine.statistics.wakesSent
         // It sleeps until 2 s. Once it is woken, no further wake is needed.
-        let moves =
-            [(4 * second_ns, 0), (2 * second_ns, 0), (2 * second_ns - 1, 1), (second_ns, 1)] as [(Int64, UInt64)]
+        let moves: [(deadline_ns: Int64, wakes: UInt64)] = [
+            (4 * second_ns, 0), (2 * second_ns, 0), (2 * second_ns - 1, 1), (second_ns, 1),
+        ]
         for (deadline_ns, wakes) in moves {
             switch move {
             case .at: #expect(engine.reschedule(timer, at: at(deadline_ns)))

@@ -136,7 +136,7 @@ import Testing
         return Course(begun: attempts.begun.all, end: start.duration(to: .now))
     }
 
-    @Test("A wait that would end exactly with the total time is not begun; one that ends a nanosecond before is")
+    @Test("A wait that would end exactly when the total time does is not begun; one that ends a nanosecond before is")
     func limitExactly() async throws {
         try await withManualTime { time in
             let (limit, nanosecond) = (Duration.seconds(10), Duration.nanoseconds(1))
