@@ -8,7 +8,7 @@ import Testing
 /// or with MALLOC_PERTURB_=165, mallopt(3), so that no use of freed memory is overlooked.
 let roundsOfLending = environment("HRTIMER_WITHDRAWALS").flatMap { Int($0) } ?? 3000
 
-/// Handlers that are lent to a prepared call, of which other threads know when they free them.
+/// Handlers of prepared calls, which other threads free before the deadline comes.
 @Suite(.serialized, .timeLimit(.minutes(roundsOfLending > 10_000 ? 60 : 2))) struct LentHandlerTests {
     enum Face: String, CaseIterable, Sendable { case engine, source, loop }
 

@@ -38,14 +38,14 @@ extension SourceCore: TimerOwner {
         )
     }
 
-    /// Returns the instant at which a call with a lead is to be submitted. Not inlined, since it is rare.
+    /// Returns the instant at which a call with a lead is to be submitted.
     private func beforeDeadline(_ deadline_ns: Int64, _ state: inout State) -> Int64 {
         // Without a handler nothing is submitted, and ticks are counted when they have come.
         if state.event == nil { return deadline_ns }
         return state.extras?.pointee.lead?.instant_ns(before: deadline_ns, now_ns: core.time.now_ns) ?? deadline_ns
     }
 
-    /// Rearms a source whose call is not made after all. Not inlined, to keep it out of a fire's code.
+    /// Rearms a source whose call is not made after all.
     private func rearmForLater(_ engine: inout FiringCore) { _ = rearm(&state, &engine) }
 
     /// Rearms the source as `rearm` does, but has the caller submit a call that is already due to its queue: the engine's
