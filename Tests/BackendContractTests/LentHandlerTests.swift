@@ -9,7 +9,7 @@ import Testing
 let roundsOfLending = environment("HRTIMER_WITHDRAWALS").flatMap { Int($0) } ?? 3000
 
 /// Handlers of prepared calls, which other threads free before the deadline comes.
-@Suite(.serialized, .timeLimit(.minutes(roundsOfLending > 10_000 ? 60 : 2))) struct LentHandlerTests {
+@Suite(.serialized, .timeLimit(.minutes(roundsOfLending > 10_000 ? 60 : 15))) struct LentHandlerTests {
     enum Face: String, CaseIterable, Sendable { case engine, source, loop }
 
     @Test(

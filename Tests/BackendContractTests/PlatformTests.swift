@@ -30,19 +30,19 @@ import Testing
         return text.split(separator: "\n").last.map(String.init) ?? "nothing, status \(shell.terminationStatus)"
     }
 
-    @Test("Under what Docker's usual profile refuses everything fires", .timeLimit(.minutes(3)))
+    @Test("Under what Docker's usual profile refuses everything fires", .hangLimit)
     func docker() throws { #expect(try run("exec $PROGRAM docker") == "all fire") }
 
     @Test(
         "Calls that a kernel turns out to lack after the start (ENOSYS, as on gVisor) are done without",
-        .timeLimit(.minutes(3))
+        .hangLimit
     )
     func lacking() throws { #expect(try run("exec $PROGRAM lacking-after-start") == "all fire") }
 
     @Test(
         "With a read-only /proc everything fires",
         .enabled(if: canMount, "needs mount(8) and the right to use it: apt-get install mount"),
-        .timeLimit(.minutes(3))
+        .hangLimit
     )
     func readOnlyProc() throws {
         let script =
@@ -53,13 +53,13 @@ import Testing
     @Test(
         "Without /proc everything fires",
         .enabled(if: canMount, "needs mount(8) and the right to use it: apt-get install mount"),
-        .timeLimit(.minutes(3))
+        .hangLimit
     )
     func noProc() throws {
         #expect(try run("unshare -m sh -c 'mount -t tmpfs none /proc && exec $PROGRAM all'") == "all fire")
     }
 
-    @Test("As uid 65534, without rights, everything fires", .timeLimit(.minutes(3)))
+    @Test("As uid 65534, without rights, everything fires", .hangLimit)
     func nobody() throws {
         #expect(try run("exec setpriv --reuid 65534 --regid 65534 --clear-groups $PROGRAM all") == "all fire")
     }
@@ -67,7 +67,7 @@ import Testing
     @Test(
         "In a cgroup with a tenth of a processor everything fires, late and never early",
         .enabled(if: Self.cgroup != nil, "needs the right to make a cgroup"),
-        .timeLimit(.minutes(5))
+        .hangLimit
     )
     func tenthOfAProcessor() throws {
         let group = try #require(Self.cgroup) + "/hrtimer-platform-\(getpid())"
@@ -91,7 +91,7 @@ import Testing
         return access("\(probe)/cpu.cfs_quota_us", W_OK) == 0 || access("\(probe)/cpu.max", W_OK) == 0
     }
 
-    @Test("In a time namespace whose clocks are days ahead everything fires", .timeLimit(.minutes(3)))
+    @Test("In a time namespace whose clocks are days ahead everything fires", .hangLimit)
     func timeNamespace() throws {
         #expect(try run("exec unshare --time --boottime 1000000 --monotonic 500000 --fork $PROGRAM all") == "all fire")
     }
