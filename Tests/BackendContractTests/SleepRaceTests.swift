@@ -39,13 +39,17 @@ struct SleepRaceTests {
         let isAboutTo = Atomic(false)
         // On a thread of its own: this test holds one of the pool's while it waits for the task.
         let other = TimerExecutor(engine: try TimerEngine(.init(name: "other")))
+        let isHeld = Atomic(false)
         let task = Task(executorPreference: other) {
+            // Not armed before the lock is held: to cancel a sleep that is armed takes the lock.
+            while !isHeld.load(ordering: .acquiring) { usleep(100) }
             isAboutTo.store(true, ordering: .releasing)
             try? await clock.sleep(for: .seconds(3600))
             #expect(engine.liveTimers == 0)
         }
         // The task waits for the lock, in the middle of arming.
         engine.core.state.withLock { _ in
+            isHeld.store(true, ordering: .releasing)
             while !isAboutTo.load(ordering: .acquiring) {}
             usleep(20_000)
             task.cancel()

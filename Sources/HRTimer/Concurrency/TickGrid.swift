@@ -101,18 +101,14 @@ final class TickGrid: Sendable {
         )
     }
 
-    /// Counts a tick that a consumer is given, of the stretch with that generation. `nominal_ns` is without jitter; nil for a
-    /// tick that has no place on the grid. Returns false, and counts nothing, if the sequence has changed or ended since.
-    func count(_ nominal_ns: Int64?, lateness_ns: Int64, missed: Int, _ generation: Int) -> Bool {
-        let isCurrent = state.withLock { state in
-            guard !state.isCancelled, state.stretch.generation == generation else { return false }
-            if let nominal_ns { state.given = Given(nominal_ns: nominal_ns, lateness_ns: lateness_ns) }
-            return true
-        }
-        guard isCurrent else { return false }
+    /// Counts a tick that a consumer is given, of the stretch with that generation. `nominal_ns` is without jitter.
+    func count(_ nominal_ns: Int64, lateness_ns: Int64, missed: Int, _ generation: Int) {
         fires.wrappingAdd(1, ordering: .relaxed)
         if missed > 0 { missedTicks.wrappingAdd(UInt64(missed), ordering: .relaxed) }
-        return true
+        state.withLock { state in
+            guard state.stretch.generation == generation else { return }
+            state.given = Given(nominal_ns: nominal_ns, lateness_ns: lateness_ns)
+        }
     }
 
     func watch(beyond bound_ns: Int64) -> LateHandlers {
@@ -227,11 +223,165 @@ final class TickGrid: Sendable {
 }
 
 /// Returns the deadline after a change of interval: the rest of the present interval changes in proportion to the interval.
-func scaled(_ deadline_ns: Int64, at now_ns: Int64, from before_ns: Int64, to after_ns: Int64) -> Int64 {
+private func scaled(_ deadline_ns: Int64, at now_ns: Int64, from before_ns: Int64, to after_ns: Int64) -> Int64 {
     let rest = Int128(deadline_ns) - Int128(now_ns)
     if rest <= 0 { return deadline_ns }
     // Rounded up: never early.
     let scaled = (rest * Int128(after_ns) + Int128(before_ns) - 1) / Int128(before_ns)
     return Int64(clamping: Int128(now_ns) + scaled)
+}
+
+/// The position of one consumer in a tick sequence.
+struct TickConsumer {
+    private let grid: TickGrid
+    private let policy: MissedTickPolicy
+    private let tolerance_ns: Int64
+    private var position = GridPosition(deadline_ns: .max)
+    /// The stretch for which `position` was set; nil before the first one.
+    private var stretch: TickGrid.Stretch?
+    private var recurrence = Recurrence.once
+    private var jitter: TickJitter?
+    /// Whether a tick was returned and its consumer has not come back yet.
+    private var isConsuming = false
+    /// When the consumer last came back.
+    private var returned_ns = Int64.min
+    /// The submission of the wait that has ended, on a watched host.
+    private var submitted: SubmittedCall?
+    private var hasEnded = false
+
+    struct Tick {
+        let deadline_ns: Int64
+        let firedAt_ns: Int64
+        let missed: Int
+        /// Nil if the consumer did not wait for the tick.
+        var submitted: SubmittedCall?
+    }
+
+    init(_ grid: TickGrid, _ policy: MissedTickPolicy, _ tolerance: Duration) {
+        self.grid = grid
+        self.policy = policy
+        tolerance_ns = tolerance.nanosecondsRoundedUp
+    }
+
+    mutating func next(isolation: isolated (any Actor)? = #isolation) async -> Tick? {
+        if hasEnded { return nil }
+        if isConsuming {
+            isConsuming = false
+            returned_ns = grid.time.now_ns
+            recurrence.end(&position, now_ns: returned_ns, &jitter)
+        }
+        var hasWaited = false
+        while !Task.isCancelled, !grid.host().hasEnded, let now_ns = plan() {
+            // Also for a tick that is already due: the sleep then gives the executor a turn.
+            if position.deadline_ns > now_ns || !hasWaited {
+                submitted = nil
+                if await sleep(&submitted) == .cancellation { break }
+                hasWaited = true
+                // The consumer checks whether its plan is still valid.
+                continue
+            }
+            let (deadline_ns, unreported) = (position.deadline_ns, position.unreported)
+            if let tick = take(now_ns) {
+                report(tick)
+                return tick
+            }
+            report(
+                Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: position.unreported - unreported),
+                isLeftOut: true
+            )
+        }
+        hasEnded = true
+        return nil
+    }
+
+    /// Takes the tick that is due. Returns nil if the policy skips it.
+    private mutating func take(_ now_ns: Int64) -> Tick? {
+        let deadline_ns = position.deadline_ns
+        let nominal_ns = jitter?.nominal_ns(deadline_ns) ?? deadline_ns
+        guard let missed = recurrence.begin(&position, now_ns: now_ns, &jitter) else { return nil }
+        isConsuming = true
+        let lateness_ns = now_ns.subtractingSaturating(deadline_ns)
+        // With `.delay` a tick has no place on the grid.
+        let generation = policy.countsFromReturn ? -1 : stretch?.generation ?? 0
+        grid.count(nominal_ns, lateness_ns: lateness_ns, missed: missed, generation)
+        defer { submitted = nil }
+        return Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: missed, submitted: submitted)
+    }
+
+    /// Reports a late tick to those who watch this sequence. The sleep tells those who watch the host.
+    private func report(_ tick: Tick, isLeftOut: Bool = false) {
+        guard let handlers = grid.lateHandlers else { return }
+        let lateness_ns = tick.firedAt_ns.subtractingSaturating(tick.deadline_ns)
+        guard handlers.isLate(lateness_ns) else { return }
+        let ahead_ns = tick.firedAt_ns.subtractingSaturating(grid.time.on(.monotonic).now_ns)
+        let called_ns =
+            grid.time.clock == .monotonic ? tick.firedAt_ns : tick.firedAt_ns.subtractingSaturating(ahead_ns)
+        var submitted = tick.submitted ?? SubmittedCall(submitted_ns: called_ns)
+        // The consumer had not come back for the tick when it was due.
+        if tick.submitted == nil { submitted.cause = .handlerBefore }
+        let explanation = submitted.explained(called_ns.subtractingSaturating(lateness_ns), called_ns)
+        handlers.call(explanation.parts) {
+            var call = LateCall(name: "ticks", called_ns: called_ns)
+            (call.missedTicks, call.isLeftOut) = (tick.missed, isLeftOut)
+            return LatenessReport(call, explanation)
+        }
+    }
+
+    private func sleep(_ submitted: inout SubmittedCall?, isolation: isolated (any Actor)? = #isolation) async
+        -> Sleeper.Outcome
+    {
+        let plan = Sleeper.Plan(
+            until: position.deadline_ns,
+            tolerance: .nanoseconds(recurrence.tolerance_ns(requested: tolerance_ns))
+        )
+        let generation = stretch?.generation ?? 0
+        return await Sleeper.sleep(on: grid.host(), plan) { sleeper in
+            grid.enter(sleeper, generation)
+        } leaving: { sleeper in
+            grid.leave(sleeper)
+            submitted = sleeper.submitted
+        }
+    }
+
+    /// Sets the next deadline by the grid as it is now. Returns the time at which it read the grid; nil if the sequence has
+    /// ended.
+    private mutating func plan() -> Int64? {
+        guard let (present, ticks, now_ns) = grid.present() else { return nil }
+        guard let former = stretch else {
+            position.move(to: grid.begin() ? ticks.anchor : ticks.advanced(past: now_ns).anchor)
+            keep(present)
+            return now_ns
+        }
+        if former.generation == present.generation { return now_ns }
+        jitter?.removeDelay(&position)
+        if former.generation < present.forgetsBefore {
+            position.unreported = 0
+            position.move(to: ticks.anchor)
+        } else if policy.countsFromReturn {
+            let (former_ns, present_ns) = (former.interval.whole_ns, present.interval.whole_ns)
+            // The consumer's own interval begins when it comes back, be that after the change.
+            let begun_ns = max(present.begun_ns, returned_ns)
+            let deadline_ns = scaled(position.deadline_ns, at: begun_ns, from: former_ns, to: present_ns)
+            position.move(to: ExactInstant(deadline_ns))
+        } else {
+            follow(former.grid ?? ticks, ticks)
+        }
+        keep(present)
+        return now_ns
+    }
+
+    /// Moves the position to the present grid. Ticks before the present stretch were missed, under every policy.
+    private mutating func follow(_ former: Grid, _ present: Grid) {
+        let number = former.number(at: position.deadline_ns)
+        position.miss(max(0, present.number.subtractingSaturating(number)))
+        position.move(to: present.instant(max(number, present.number)))
+    }
+
+    private mutating func keep(_ present: TickGrid.Stretch) {
+        stretch = present
+        recurrence = Recurrence(interval: present.interval, policy: policy)
+        jitter = grid.tickJitter(recurrence)
+        jitter?.place(&position)
+    }
 }
 #endif
