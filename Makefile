@@ -114,7 +114,7 @@ results:  ## the measured files themselves; by hand, as root, two hours and a ha
 
 # Whether a public symbol that the release had is gone or has changed; Tests/API/release names its commit. After a build that is one
 # more of the products, of that commit. The tool looks at `package` symbols too: Tests/API/allowed has those that may be gone, and
-# default arguments that have become an overload.
+# default arguments that have become an overload, and what one generic engine and one generic clock have taken over.
 .PHONY: api
 api:  ## whether a public symbol of the release is gone or has changed
 	@git cat-file -e $$(cat Tests/API/release) 2>/dev/null || echo "api: this clone lacks the release's commit; nothing is compared"
