@@ -52,7 +52,7 @@ extension LoopTimer: TimerOwner {
         guard fire.isTimerLive else { return }
         if !wasCalled {
             state.call = nil
-        } else if state.endCall(now_ns: now_ns) {
+        } else if state.endCall(for: fire.deadline_ns, now_ns: now_ns) {
             arm(fire.token, &core)
         } else {
             fire.removesTimer = true
@@ -96,7 +96,9 @@ extension TimerLoop {
         switch after {
         case .armed, .unfinished: break
         case .ended: fire.takeTimer()?.leave(core, fire.token)
-        case .elsewhere: fire.takeTimer()?.endCallElsewhere(by: core, now_ns: now_ns)
+        case .elsewhere:
+            let deadline_ns = fire.deadline_ns
+            fire.takeTimer()?.endCallElsewhere(by: core, for: deadline_ns, now_ns: now_ns)
         }
         fire.letGo()
         now_ns = core.time.now_ns

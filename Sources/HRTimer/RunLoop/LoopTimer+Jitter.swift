@@ -27,7 +27,9 @@ extension LoopTimer {
 extension LoopTimer.State {
     /// Sets the phase of a new timer.
     mutating func set(_ phase: TimerPhase, random: @autoclosure () -> UInt64) {
-        if phase != .given { phase_ns = phase.first_ns(0, schedule.recurrence, random: random()) }
+        if phase == .given { return }
+        let phase_ns = phase.first_ns(0, schedule.recurrence, random: random())
+        extras = LoopTimer.Extras(userInfo: extras?.userInfo, phase_ns: phase_ns)
     }
 }
 #endif

@@ -10,26 +10,24 @@ extension LoopTimer {
         /// When the timer fires, on the clock that it follows, or on the loop's. While its handler runs, the deadline is the one
         /// that it was called for, unless the timer was moved since.
         var schedule: TimerSchedule
-        var origin: Origin
-        /// How far a random phase moves the first deadline when the timer is added to a loop.
-        var phase_ns: Int64 = 0
-        var tolerance_ns: Int64 = 0
-        /// The call that the loop prepares or makes; nil outside of one.
-        var call: CallUnderWay?
-        /// The latest deadline that the timer fired for.
-        var lastFired_ns: Int64?
-        // These share a word with the last byte of `lastFired_ns`.
+        // These share a word with the last byte of `schedule`.
         /// Whether the timer was invalidated, and did not just end: then a call that waits for its actor does not come.
         var isRevoked = false
         var keepsLoopRunning = true
         /// The timer's own precision; nil for the loop's.
         var precision: TimerPrecision?
+        var tolerance_ns: Int64 = 0
+        /// The latest deadline that the timer fired for, on the loop's clock; `Int64.max` if there was none.
+        var lastFired_ns = Int64.max
         /// The missed ticks that the loop's latest call reported; see `reportedMisses`.
         var missedTicks = 0
         /// The deadline's dates; nil until a date was given or asked for.
         var date: FireDate?
         /// The clock that the timer follows; nil for the loop's own clock.
-        var followed: FollowedClock?
+        let followed: FollowedClock?
+        /// The call that the loop prepares or makes; nil outside of one.
+        var call: CallUnderWay?
+        var origin: Origin
 
         init(
             handler: __owned OwnerFunction?,
@@ -60,7 +58,7 @@ extension LoopTimer {
 
         /// Returns the next deadline, or for an invalid timer the last one it fired for.
         func shownDeadline_ns(_ time: TimeBase) -> Int64 {
-            if handler == nil { return call?.deadline_ns ?? lastFired_ns ?? deadline_ns }
+            if handler == nil { return lastFired_ns < .max ? lastFired_ns : deadline_ns }
             guard let followed, followed.isFollowing, !isFiring else { return deadline_ns }
             return followed.monotonic_ns(isResolved ? schedule.deadline_ns : schedule.position.deadline_ns, time)
         }
@@ -68,8 +66,6 @@ extension LoopTimer {
 
     /// A call of a loop, from its preparation to its end. If it is withdrawn, nothing but this was changed.
     struct CallUnderWay: Sendable {
-        /// The deadline that it is for, on the loop's clock.
-        let deadline_ns: Int64
         /// The missed ticks that it reports.
         var missedTicks: Int
         /// What follows it; nil once somebody has moved the timer.
@@ -81,6 +77,8 @@ extension LoopTimer {
         let userInfo: (any Sendable)?
         /// The calls on the handler's actor, with what they report; nil before the first one, and without an actor.
         let calls: ActorCalls?
+        /// How far a random phase moves the first deadline when the timer is added to a loop.
+        let phase_ns: Int64
 
         /// The end of a call during which the timer was invalidated, until its handler has returned. The rest is nil then.
         let ending: Ending?
@@ -91,11 +89,13 @@ extension LoopTimer {
         init(
             userInfo: (any Sendable)?,
             calls: ActorCalls? = nil,
+            phase_ns: Int64 = 0,
             ending: Ending? = nil,
             threadOfFormerLoop: UnsafeRawPointer? = nil
         ) {
             self.userInfo = userInfo
             self.calls = calls
+            self.phase_ns = phase_ns
             self.ending = ending
             self.threadOfFormerLoop = threadOfFormerLoop
         }
@@ -142,10 +142,9 @@ extension LoopTimer.State {
         default: break
         }
         followed?.resolve(time, &schedule.position)
-        if phase_ns > 0, schedule.position.deadline_ns < .max {
-            schedule.position.deadline_ns = schedule.position.deadline_ns.addingSaturating(phase_ns)
+        if !isResolved, let extras, schedule.position.deadline_ns < .max {
+            schedule.position.deadline_ns = schedule.position.deadline_ns.addingSaturating(extras.phase_ns)
         }
-        phase_ns = 0
         origin = .resolved
         if let followed, followed.isFollowing { followed.follow(schedule.deadline_ns) }
     }
@@ -159,18 +158,25 @@ extension LoopTimer.State {
     /// Sets the next deadline. `origin` counts only as long as there is no loop. Returns false if the timer is invalid.
     mutating func move(to deadline_ns: Int64, origin: LoopTimer.Origin) -> Bool {
         guard handler != nil else { return false }
+        noteDeadlineOfCall()
         // A new grid, of which no tick has passed.
         schedule.position = GridPosition(deadline_ns: deadline_ns)
         call?.following = nil
-        phase_ns = 0
+        if let extras, extras.phase_ns > 0 { self.extras = LoopTimer.Extras(userInfo: extras.userInfo) }
         self.origin = origin
         date = nil
         followed?.detach()
         return true
     }
 
+    /// Notes the deadline of the present call, which is about to be replaced or hidden.
+    private mutating func noteDeadlineOfCall() {
+        if call?.following != nil { lastFired_ns = deadline_ns }
+    }
+
     /// Moves out what may run a user's code when it is freed, to be released without a lock. The timer is invalid from now on.
     mutating func takeReferences(_ released: inout Released) {
+        noteDeadlineOfCall()
         swap(&released.function, &handler)
         if extras?.calls != nil {
             missedTicks = reportedMisses
@@ -206,8 +212,12 @@ extension LoopTimer.State {
     /// call, for `fire()`. Stores `calls` for `reportedMisses`.
     mutating func ticksOfCall(_ calls: ActorCalls) -> Int {
         if handler != nil, extras?.calls !== calls {
-            let thread = extras?.threadOfFormerLoop
-            extras = LoopTimer.Extras(userInfo: extras?.userInfo, calls: calls, threadOfFormerLoop: thread)
+            extras = LoopTimer.Extras(
+                userInfo: extras?.userInfo,
+                calls: calls,
+                phase_ns: extras?.phase_ns ?? 0,
+                threadOfFormerLoop: extras?.threadOfFormerLoop
+            )
         }
         return call.map { $0.missedTicks + 1 } ?? 0
     }
@@ -229,7 +239,7 @@ extension LoopTimer.State {
         let outcome = begun.begin(now_ns: now_ns)
         switch outcome {
         case .call(let missed, let following):
-            call = LoopTimer.CallUnderWay(deadline_ns: deadline_ns, missedTicks: missed, following: following)
+            call = LoopTimer.CallUnderWay(missedTicks: missed, following: following)
         case .leftOut:
             schedule = begun
             followed?.follow(schedule.deadline_ns)
@@ -237,13 +247,11 @@ extension LoopTimer.State {
         return outcome
     }
 
-    /// Ends the call and sets the next deadline. Returns false if there is none.
-    mutating func endCall(now_ns: Int64) -> Bool {
+    /// Ends the call for that deadline of the loop's clock, and sets the next one. Returns false if there is none.
+    mutating func endCall(for deadline_ns: Int64, now_ns: Int64) -> Bool {
         let ended = call.take()
-        if let ended {
-            lastFired_ns = ended.deadline_ns
-            missedTicks = ended.missedTicks
-        }
+        lastFired_ns = deadline_ns
+        if let ended { missedTicks = ended.missedTicks }
         if let extras, extras.threadOfFormerLoop != nil {
             self.extras = LoopTimer.Extras(userInfo: extras.userInfo, calls: extras.calls)
         }

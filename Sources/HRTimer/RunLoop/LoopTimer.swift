@@ -36,8 +36,8 @@ public final class LoopTimer: @unchecked Sendable {
     @exclusivity(unchecked) var link = Link()
     let lock = LockInPlace()
 
-    /// The clock that the timer follows, if not the loop's. The object is in the state too; here it is read without the lock.
-    let followed: FollowedClock?
+    /// The clock that the timer follows, if not the loop's. May be read without the lock: it is constant.
+    var followed: FollowedClock? { state.followed }
 
     /// Inlined, as is everything it uses, so that references are moved into place and not counted on the way.
     init(
@@ -51,7 +51,6 @@ public final class LoopTimer: @unchecked Sendable {
         date: FireDate? = nil,
         followed: FollowedClock? = nil
     ) {
-        self.followed = followed
         state = State(
             handler: handler,
             extras: userInfo.map { Extras(userInfo: $0) },

@@ -4,10 +4,11 @@
 /// A timer of an engine and a source have it in the core's record. A loop's timer has it in its own object, since it exists
 /// before its loop and after it; the loop's core reads it there. One `begin` and one `end` decide about all of them.
 package struct TimerSchedule: Sendable {
-    package var recurrence = Recurrence.once
+    // In this order the record's flags fit behind it.
+    package var jitter: TickJitter?
     /// The next nominal deadline. It stays until a call for it has ended.
     package var position = GridPosition(deadline_ns: .max)
-    package var jitter: TickJitter?
+    package var recurrence = Recurrence.once
 
     package init(_ recurrence: Recurrence = .once, _ position: GridPosition = GridPosition(deadline_ns: .max)) {
         self.recurrence = recurrence
