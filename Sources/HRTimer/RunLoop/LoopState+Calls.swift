@@ -37,12 +37,13 @@ extension LoopState {
         return .ended
     }
 
-    /// Withdraws the prepared callback of a timer, whose state is `state`, as if there had been no call. A thread that changes
-    /// a timer must call this first. Returns true if a callback was prepared: the caller must then wake the spinning thread.
+    /// Withdraws the prepared callback of a timer, whose state is `state`, so that there is no call. A thread that changes a
+    /// timer must call this first. Returns true if a callback was prepared: the caller must then wake the spinning thread.
     mutating func withdraw(_ token: TimerToken, _ state: inout LoopTimer.State) -> Bool {
         guard core.isPrepared(token) else { return false }
         let isWithdrawn = core.withdraw(token)
-        if core.takeWithdrawn(token) { state.restore(core.before) }
+        // Another thread may have withdrawn it before.
+        if core.commit.isWithdrawn { state.call = nil }
         return isWithdrawn
     }
 

@@ -187,7 +187,7 @@ extension LoopTimer {
     /// Ends the call that a loop has made of a timer that is no longer in that loop. What the handler set counts from now on: in
     /// another loop, which left the timer alone until now, or when the timer is added to one. A timer that the loop still had
     /// when it ended is invalid.
-    func endCallElsewhere(by core: LoopCore, now_ns: Int64) {
+    func endCallElsewhere(by core: LoopCore, for deadline_ns: Int64, now_ns: Int64) {
         let hasLoopEnded = withLink { link in
             link.core === core && !core.isInForkedChild && core.state.withLock { $0.isEnded }
         }
@@ -195,7 +195,7 @@ extension LoopTimer {
         var released = Released()
         var ending: Ending?
         update { state, _ in
-            hasEnded = !state.endCall(now_ns: now_ns)
+            hasEnded = !state.endCall(for: deadline_ns, now_ns: now_ns)
             ending = state.extras?.ending
             if ending != nil { released.object = state.extras.take() }
         }

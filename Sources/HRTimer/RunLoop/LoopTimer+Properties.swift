@@ -10,10 +10,10 @@ extension LoopTimer {
     public var timeInterval: Double { interval / .seconds(1) }
 
     /// The interval; zero for a timer that does not repeat.
-    public var interval: Duration { withState { $0.repetition.interval.duration } }
+    public var interval: Duration { withState { $0.schedule.recurrence.interval.duration } }
 
     /// The policy for ticks that were missed.
-    public var policy: MissedTickPolicy { withState { $0.repetition.policy } }
+    public var policy: MissedTickPolicy { withState { $0.schedule.recurrence.policy } }
 
     /// The number of nominal deadlines without a call of their own, as of the present or latest call: those that passed during
     /// the handler before, and if this call was late, those after its own deadline. For a handler on an actor they include the
@@ -59,7 +59,7 @@ extension LoopTimer {
     public func setTolerance(_ tolerance: some TimeSpan) {
         let requested_ns = tolerance.nanosecondsOrZero
         update { state, _ in
-            state.tolerance_ns = state.repetition.tolerance_ns(requested: requested_ns)
+            state.tolerance_ns = state.schedule.recurrence.tolerance_ns(requested: requested_ns)
         }
     }
 
