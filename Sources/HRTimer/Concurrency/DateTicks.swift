@@ -102,11 +102,7 @@ package struct DateTickConsumer<Instant: TimerInstant> {
             }
             guard let missed = position.begin(now_ns: now_ns) else { continue }
             isConsuming = true
-            return TimerTick(
-                deadline: Instant(nanoseconds: deadline_ns),
-                firedAt: Instant(nanoseconds: now_ns),
-                missedTicks: missed
-            )
+            return TimerTick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missedTicks: missed)
         }
         hasEnded = true
         return nil

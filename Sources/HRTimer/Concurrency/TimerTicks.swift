@@ -94,28 +94,35 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
 
         /// Returns the next tick like `next()`, without leaving the actor that iterates.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> TimerTick<Instant>? {
-            await consumer.next().map { tick in
-                TimerTick(
-                    deadline: Instant(nanoseconds: tick.deadline_ns),
-                    firedAt: Instant(nanoseconds: tick.firedAt_ns),
-                    missedTicks: tick.missed
-                )
-            }
+            guard let tick = await consumer.next() else { return nil }
+            return TimerTick(deadline_ns: tick.deadline_ns, firedAt_ns: tick.firedAt_ns, missedTicks: tick.missed)
         }
     }
 }
 
 /// One tick, as its consumer sees it.
 public struct TimerTick<Instant: TimerInstant>: Sendable, Hashable {
-    /// The nominal deadline: a point of the grid, plus the jitter if the ticks have one.
-    public let deadline: Instant
-    /// The clock's reading when the tick was returned; never earlier than `deadline`.
-    public let firedAt: Instant
+    // Not instants: the layout would then depend on their type, and Swift's runtime would look it up for each tick. That took
+    // longer than all the rest between the deadline and the consumer.
+    private let deadline_ns: Int64
+    private let firedAt_ns: Int64
     /// The number of nominal deadlines without a tick of their own since the last tick; see `MissedTickPolicy`.
     public let missedTicks: Int
 
+    package init(deadline_ns: Int64, firedAt_ns: Int64, missedTicks: Int) {
+        self.deadline_ns = deadline_ns
+        self.firedAt_ns = firedAt_ns
+        self.missedTicks = missedTicks
+    }
+
+    /// The nominal deadline: a point of the grid, plus the jitter if the ticks have one.
+    public var deadline: Instant { Instant(nanoseconds: deadline_ns) }
+
+    /// The clock's reading when the tick was returned; never earlier than `deadline`.
+    public var firedAt: Instant { Instant(nanoseconds: firedAt_ns) }
+
     /// The lateness: `firedAt` minus `deadline`, never negative.
-    public var lateness: Duration { deadline.duration(to: firedAt) }
+    public var lateness: Duration { .nanoseconds(firedAt_ns) - .nanoseconds(deadline_ns) }
 }
 
 extension MonotonicClock {
