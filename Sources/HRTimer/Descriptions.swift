@@ -50,7 +50,7 @@ extension TimerLoop: CustomStringConvertible {
                 earliest_ns = min(earliest_ns, TimerLoop.shownDeadline_ns(target, deadline_ns, time))
             }
             if count > 0 { parts.append(whenNext(earliest_ns, time)) }
-            let sources = state.descriptors.entries.count
+            let sources = state.descriptors.sources.entries.count
             if sources > 0 { parts.append(counted(sources, "source")) }
             parts.append("\(state.core.precision)")
             return "\(name)(\(parts.joined(separator: ", ")))"

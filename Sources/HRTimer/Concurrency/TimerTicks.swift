@@ -28,7 +28,7 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
     private let policy: MissedTickPolicy
     private let tolerance: Duration
 
-    fileprivate init(_ ticks: SharedTicks<TickGrid>, _ policy: MissedTickPolicy, _ tolerance: Duration) {
+    init(_ ticks: SharedTicks<TickGrid>, _ policy: MissedTickPolicy, _ tolerance: Duration) {
         self.ticks = ticks
         self.policy = policy
         self.tolerance = tolerance
@@ -122,53 +122,5 @@ public struct TimerTick<Instant: TimerInstant>: Sendable, Hashable {
 
     /// The lateness: `firedAt` minus `deadline`, never negative.
     public var lateness: Duration { .nanoseconds(tick.firedAt_ns) - .nanoseconds(tick.deadline_ns) }
-}
-
-extension MonotonicClock {
-    /// Returns the ticks of this clock; see `TimerTicks`.
-    ///
-    /// - Parameters:
-    ///   - interval: the time between nominal deadlines; zero or less, and NaN, count as 0.1 ms.
-    ///   - first: the first deadline. If it is nil, one interval after a consumer first waits for a tick. If it is past,
-    ///     ticks count from there.
-    ///   - tolerance: how much later a tick may come to share a wake-up, at most half the interval; as in `sleep`.
-    ///   - policy: what happens to ticks for which the consumer was too busy.
-    ///   - jitter: how much later than its nominal deadline each tick comes, at random; the same for all consumers. A tick's
-    ///     `deadline` includes it.
-    ///   - phase: where the grid begins, also after `schedule(first:every:)`.
-    public func ticks(
-        every interval: some TimeSpan,
-        first: MonotonicInstant? = nil,
-        tolerance: some TimeSpan = Duration.zero,
-        policy: MissedTickPolicy = .merge,
-        jitter: Jitter? = nil,
-        phase: TimerPhase = .given
-    ) -> TimerTicks<MonotonicInstant> {
-        let interval = interval.asDuration ?? .zero
-        let grid = TickGrid(time, first_ns: first?.nanoseconds, every: interval, jitter: jitter, phase: phase)
-        // Captured, so that the sequence holds the clock's engine.
-        let ticks = SharedTicks(time, grid) { self.host }
-        return TimerTicks(ticks, policy, isStrict ? .zero : tolerance.asDuration ?? .zero)
-    }
-}
-
-extension EngineClock {
-    /// Returns the ticks of this clock; see `TimerTicks` and
-    /// `MonotonicClock.ticks(every:first:tolerance:policy:jitter:phase:)`.
-    ///
-    /// When the wall clock is set, ticks follow. A step forward makes the ticks that it passes due; a step back delays the
-    /// next one.
-    public func ticks(
-        every interval: some TimeSpan,
-        first: Instant? = nil,
-        tolerance: some TimeSpan = Duration.zero,
-        policy: MissedTickPolicy = .merge,
-        jitter: Jitter? = nil,
-        phase: TimerPhase = .given
-    ) -> TimerTicks<Instant> {
-        let interval = interval.asDuration ?? .zero
-        let grid = TickGrid(time, first_ns: first?.nanoseconds, every: interval, jitter: jitter, phase: phase)
-        return TimerTicks(SharedTicks(time, grid) { self.host }, policy, tolerance.asDuration ?? .zero)
-    }
 }
 #endif

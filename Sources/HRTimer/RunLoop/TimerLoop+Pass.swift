@@ -65,11 +65,11 @@ extension TimerLoop {
     private func performPosted() {
         let blocks = core.state.withLock { state in
             let index = state.served
-            let blocks = state.performs.take { state.modes.contains($0, index) }
-            if state.performs.isEmpty { core.clear(.blocks) }
+            let blocks = state.performs.take(from: &state.modes) { $1.contains($0.modes, index) }
+            if state.performs.entries.isEmpty { core.clear(.blocks) }
             return blocks
         }
-        for block in blocks { block() }
+        for block in blocks { block.call() }
     }
 
     /// Decides what the pass fires, which is all that is due now, and prepares the first call. Returns the clock's reading,
