@@ -23,18 +23,21 @@ struct ExecutorTurnsTests {
         let clock = MonotonicClock(engine: try TimerEngine(.init(time: time.base)))
         let boot = BootTimeClock(engine: try BootTimeTimerEngine(.init(time: time.base)))
         switch wait {
-        case .sleep: return { for _ in 0..<10 { try? await clock.sleep(for: interval) } }
-        case .bootSleep: return { for _ in 0..<10 { try? await boot.sleep(for: interval) } }
-        case .ticks:
-            return {
-                var ticks = clock.ticks(every: interval).makeAsyncIterator()
-                for _ in 0..<10 { _ = await ticks.next(isolation: #isolation) }
-            }
-        case .bootTicks:
-            return {
-                var ticks = boot.ticks(every: interval).makeAsyncIterator()
-                for _ in 0..<10 { _ = await ticks.next(isolation: #isolation) }
-            }
+        case .sleep: return { for _ in 0..<10 { try? await clock.sleep(until: clock.now + interval) } }
+        case .bootSleep: return { for _ in 0..<10 { try? await boot.sleep(until: boot.now + interval) } }
+        case .ticks: return { await Self.iterate(over: clock.ticks(every: interval)) }
+        case .bootTicks: return { await Self.iterate(over: boot.ticks(every: interval)) }
+        }
+    }
+
+    private static func iterate<Instant: TimerInstant>(
+        over ticks: TimerTicks<Instant>,
+        isolation: isolated (any Actor)? = #isolation
+    ) async {
+        var left = 10
+        for await _ in ticks {
+            left -= 1
+            if left == 0 { break }
         }
     }
 
@@ -52,14 +55,14 @@ struct ExecutorTurnsTests {
 
     // Fewer if the deadline comes before the task has suspended.
     @Test("for a task that prefers an executor", arguments: Wait.allCases)
-    func task(_ wait: Wait) async throws {
+    func onTask(_ wait: Wait) async throws {
         let (executor, waits) = (CountingTaskExecutor(), try waiting(for: wait))
         await run(Task(executorPreference: executor) { await waits() })
         #expect(executor.jobs <= 1 + 10)
     }
 
     @Test("for an actor with an executor", arguments: Wait.allCases)
-    func actor(_ wait: Wait) async throws {
+    func onActor(_ wait: Wait) async throws {
         let (worker, waits) = (Worker(), try waiting(for: wait))
         await run(Task { await worker.run(waits) })
         #expect(worker.executor.jobs <= 1 + 10)
