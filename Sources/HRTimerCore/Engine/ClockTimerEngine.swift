@@ -171,12 +171,13 @@ extension ClockTimerEngine {
     }
 
     /// Returns what the core calls: it makes each fire as one of the monotonic clock, where the handler needs no wrapping.
-    private static func target(_ handler: consuming @escaping @Sendable (Fire) -> Void) -> TimerTarget {
+    private static func target(_ handler: @escaping @Sendable (Fire) -> Void) -> TimerTarget {
+        // Not consuming: unoptimised code of Swift 6.3 releases such a parameter twice, if a closure captures it in one branch.
         if Instant.self == MonotonicInstant.self {
             // Safe: both are the same type, which only the compiler does not know.
             return .handler(unsafeBitCast(Handler(call: handler), to: TimerEngine.Handler.self).call)
         }
-        return .handler { [handler] in handler(Fire($0)) }
+        return .handler { handler(Fire($0)) }
     }
 }
 
