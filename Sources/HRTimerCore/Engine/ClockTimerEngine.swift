@@ -72,14 +72,14 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         policy: MissedTickPolicy = .merge,
         jitter: Jitter? = nil,
         phase: TimerPhase = .given,
-        handler: consuming @escaping @Sendable (Fire) -> Void
+        handler: @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
         var request = TimerRequest()
         let repetition = Recurrence(every: interval, policy: policy)
         request.set(deadline.nanoseconds, repetition, jitter, phase, random: core.time.randomNumber())
         request.tolerance_ns = tolerance.nanosecondsRoundedUp
         request.precision = precision
-        return core.schedule(Self.target(consume handler), request)
+        return core.schedule(Self.target(handler), request)
     }
 
     /// Calls `handler` once `delay` has passed on the engine's clock, counted from now; see
@@ -96,7 +96,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         policy: MissedTickPolicy = .merge,
         jitter: Jitter? = nil,
         phase: TimerPhase = .given,
-        handler: consuming @escaping @Sendable (Fire) -> Void
+        handler: @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
         var request = TimerRequest()
         let repetition = Recurrence(every: interval, policy: policy)
@@ -105,7 +105,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         request.roundedUp_as = deadline.roundedUp_as
         request.tolerance_ns = tolerance.nanosecondsOrZero
         request.precision = precision
-        return core.schedule(Self.target(consume handler), request)
+        return core.schedule(Self.target(handler), request)
     }
 
     /// Calls `handler` once `delay` has passed, with an interval of another type than `Duration`; NaN counts as 0.1 ms.
@@ -119,7 +119,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         policy: MissedTickPolicy = .merge,
         jitter: Jitter? = nil,
         phase: TimerPhase = .given,
-        handler: consuming @escaping @Sendable (Fire) -> Void
+        handler: @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
         schedule(
             after: delay,
