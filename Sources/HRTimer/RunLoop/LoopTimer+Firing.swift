@@ -63,7 +63,7 @@ extension LoopTimer: TimerOwner {
 
     func arm(_ timer: TimerToken, _ core: inout FiringCore) {
         core.setOptions(state.options, for: timer)
-        core.arm(timer, deadlineOfOwner_ns: state.deadline_ns)
+        core.setDeadline(timer, state.deadline_ns)
     }
 }
 

@@ -157,7 +157,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
     /// Moves a timer to another deadline and gives it another interval, nil for none: it begins a new grid at `deadline`.
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: Instant, every interval: Duration?) -> Bool {
-        core.arm(token, deadline_ns: deadline.nanoseconds, every: interval)
+        core.arm(token, deadline_ns: deadline.nanoseconds, interval: .new(interval))
     }
 
     /// Moves a timer to `delay` from now on the engine's clock; its interval stays. Returns false if the token is stale.

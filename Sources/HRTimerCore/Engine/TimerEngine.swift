@@ -255,7 +255,7 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     /// Its policy stays; its tolerance stays as far as the new interval allows. Returns false if the token is stale.
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: MonotonicInstant, every interval: Duration?) -> Bool {
-        core.arm(token, deadline_ns: deadline.nanoseconds, every: interval)
+        core.arm(token, deadline_ns: deadline.nanoseconds, interval: .new(interval))
     }
 
     /// Moves a timer to a point in time of any type, for example a `Date`, which is converted now; its interval stays. A
