@@ -64,7 +64,7 @@ extension LoopTimer: TimerOwner {
 
     func arm(_ timer: TimerToken, _ core: inout FiringCore) {
         core.setOptions(state.options, for: timer)
-        core.arm(timer, state.deadline_ns)
+        core.place(timer, state.deadline_ns)
     }
 }
 

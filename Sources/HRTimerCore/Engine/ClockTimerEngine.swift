@@ -153,7 +153,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
     /// Its policy stays; its tolerance stays as far as the new interval allows. Returns false if the token is stale.
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: Instant, every interval: Duration?) -> Bool {
-        core.arm(token, deadline_ns: deadline.nanoseconds, every: interval)
+        core.arm(token, deadline_ns: deadline.nanoseconds, interval: .new(interval))
     }
 
     /// Moves a timer to `delay` from now on the engine's clock, as for a timeout that is to be put off; its interval stays.
