@@ -7,7 +7,7 @@ extension FiringCore {
     mutating func add(deadline_ns: Int64, _ options: TimerOptions = TimerOptions()) -> TimerToken {
         let token = add(.handler { _ in }, TimerRequest())
         setOptions(options, for: token)
-        if deadline_ns < .max { setDeadline(token, deadline_ns) }
+        if deadline_ns < .max { place(token, deadline_ns) }
         return token
     }
 }
@@ -61,11 +61,11 @@ extension FiringCore {
     func armedAgain() {
         var core = FiringCore(precision: .normal)
         let timer = core.add(deadline_ns: 1000, .init(isPrecise: true))
-        core.setDeadline(timer, 2000)
+        core.place(timer, 2000)
         let again = core.exactPark()
         #expect(again.until_ns == 2000 && again.isPrecise)
         core.setOptions(.init(), for: timer)
-        core.setDeadline(timer, 3000)
+        core.place(timer, 3000)
         let ordinary = core.exactPark()
         #expect(ordinary.until_ns == 3000 && !ordinary.isPrecise)
     }
