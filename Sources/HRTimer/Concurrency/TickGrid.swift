@@ -320,11 +320,9 @@ struct TickConsumer {
         // The consumer had not come back for the tick when it was due.
         if tick.submitted == nil { submitted.cause = .handlerBefore }
         let explanation = submitted.explained(called_ns.subtractingSaturating(lateness_ns), called_ns)
-        handlers.call(explanation.parts) {
-            var call = LateCall(name: "ticks", called_ns: called_ns)
-            (call.missedTicks, call.isLeftOut) = (tick.missed, isLeftOut)
-            return LatenessReport(call, explanation)
-        }
+        var call = LateCall(name: "ticks", called_ns: called_ns, explanation)
+        (call.missedTicks, call.isLeftOut) = (tick.missed, isLeftOut)
+        handlers.call(call)
     }
 
     private func sleep(_ submitted: inout SubmittedCall?, isolation: isolated (any Actor)? = #isolation) async

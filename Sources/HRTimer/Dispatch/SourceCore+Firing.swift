@@ -119,20 +119,18 @@ extension SourceCore: TimerOwner {
         let (deadline_ns, unreported) = (record.pointee.position.deadline_ns, record.pointee.position.unreported)
         guard Self.beginCall(now_ns, &state, record) else {
             // The source was rescheduled for a later deadline, or its policy skips this tick.
-            if deadline_ns <= now_ns { fire.leftOut = record.pointee.position.unreported - unreported }
+            if deadline_ns <= now_ns {
+                fire.leftOut = record.pointee.position.unreported - unreported
+                fire.callback = watched(nil, deadline_ns: deadline_ns, missed: fire.leftOut, isSubmitted: false, &state)
+            }
             rearmForLater(&engine)
             return false
         }
         state.engineSubmits = false
-        fire.callback = prepareWatched(deadline_ns: deadline_ns)
         fire.missedTicks = Int(clamping: state.data - 1)
+        let event = Self.counted(state, deadline_ns: deadline_ns)
+        fire.callback = watched(event, deadline_ns: deadline_ns, missed: fire.missedTicks, isSubmitted: false, &state)
         return true
-    }
-
-    /// Returns the event handler, with what counts its calls and looks at their lateness around it.
-    private func prepareWatched(deadline_ns: Int64) -> Callback? {
-        guard let event = Self.counted(state, deadline_ns: deadline_ns) else { return nil }
-        return state.lateHandlers == nil ? event : watchedInline(event, deadline_ns: deadline_ns, state)
     }
 
     /// Prepares the submission to a target queue, which makes the call.
@@ -152,7 +150,7 @@ extension SourceCore: TimerOwner {
         state.isInFlight = true
         state.engineSubmits = true
         state.extras?.pointee.lead?.submit(for: deadline_ns)
-        fire.callback = state.submit
+        fire.callback = submitting(state)
         fire.isEarly = state.hasLead
         return true
     }
@@ -236,16 +234,18 @@ extension SourceCore: TimerOwner {
             return nil
         }
         guard Self.beginCall(now_ns, &state, record) else {
-            if deadline_ns > now_ns || !core.hasWatchers { return nil }
+            let missed = record.pointee.position.unreported - unreported
+            if deadline_ns > now_ns || missed == 0 { return nil }
+            let report = watched(nil, deadline_ns: deadline_ns, missed: missed, isSubmitted: true, &state)
             // There is no call whose return takes part in deciding the next deadline.
-            state.policyOfCall = nil
-            return leftOut(record.pointee.position.unreported - unreported, deadline_ns: deadline_ns, &state)
+            if report != nil { state.policyOfCall = nil }
+            return report
         }
         guard let event = Self.counted(state, deadline_ns: deadline_ns) else { return nil }
         engine.countMissed(state.data - 1)
         if state.hasLead { engine.recordElsewhere(now_ns.subtractingSaturating(deadline_ns)) }
-        if core.hasWatchers { return watched(event, deadline_ns: deadline_ns, &state) }
-        return event
+        let missed = Int(clamping: state.data - 1)
+        return watched(event, deadline_ns: deadline_ns, missed: missed, isSubmitted: true, &state)
     }
 
     /// Calls the registration handler, before the first call of the event handler, unless the source was cancelled first.

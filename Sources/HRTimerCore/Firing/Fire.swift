@@ -34,8 +34,11 @@ package struct Fire: ~Copyable {
     package var callback: Callback?
     /// Ticks beside the one of the call, and how far the timer has come on its grid with the call.
     package var missedTicks = 0
-    /// The number of ticks that the policy left out, with this one, so that there is no call. Set by an owner that makes none.
+    /// The number of ticks that the policy left out, with this one, so that nothing is called; set by an owner whose `prepare`
+    /// returns false. The fire passes the driver nevertheless, for those who watch: with no target, and a callback of the owner's.
     package var leftOut = 0
+    /// How much later than its deadline it may be on purpose, to share a wake-up.
+    var tolerance_ns: Int64 = 0
     var ticks = GridPosition(deadline_ns: .max)
     /// The jitter that is in those ticks; an owner keeps its own.
     var jitter: TickJitter?

@@ -55,9 +55,9 @@ extension FiringCore {
     }
 
     /// How much later than its deadline the timer may fire to share a wake-up.
-    package func allowedLateness_ns(of token: TimerToken) -> Int64 {
-        guard precision == .coalesced, isLive(token), !records[token.slot].isPrecise else { return 0 }
-        return records[token.slot].recurrence.tolerance_ns(requested: records[token.slot].tolerance_ns)
+    func allowedLateness_ns(of slot: UInt32) -> Int64 {
+        guard precision == .coalesced, !records[slot].isPrecise else { return 0 }
+        return records[slot].recurrence.tolerance_ns(requested: records[slot].tolerance_ns)
     }
 
     /// Beyond so many timers, a wake-up for each costs more than it is worth to those that requested no tolerance.
