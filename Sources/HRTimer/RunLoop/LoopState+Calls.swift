@@ -30,19 +30,22 @@ extension LoopState {
     /// Ends a call that has returned, or that was withdrawn.
     mutating func finish(_ fire: inout Fire, now_ns: Int64, wasCalled: Bool) -> AfterCall {
         if fire.isBeforeDeadline, wasCalled { core.account.countWakeup(isSpurious: false) }
+        // Read before, since a timer that fires for the last time is removed with its record.
+        let set = core.isLive(fire.token) ? core.group(of: fire.token) : nil
         let isUnfinished = core.finish(&fire, now_ns, wasCalled: wasCalled, spun_ns: 0)
-        if !fire.isTimerLive { return .elsewhere }
+        guard let set else { return .elsewhere }
         guard fire.removesTimer else { return isUnfinished ? .unfinished : .armed }
-        forgetMember(fire.token, core.group(of: fire.token))
+        forgetMember(fire.token, set)
         return .ended
     }
 
-    /// Withdraws the prepared callback of a timer, whose state is `state`, as if there had been no call. A thread that changes
-    /// a timer must call this first. Returns true if a callback was prepared: the caller must then wake the spinning thread.
+    /// Withdraws the prepared callback of a timer, whose state is `state`, so that there is no call. A thread that changes a
+    /// timer must call this first. Returns true if a callback was prepared: the caller must then wake the spinning thread.
     mutating func withdraw(_ token: TimerToken, _ state: inout LoopTimer.State) -> Bool {
         guard core.isPrepared(token) else { return false }
         let isWithdrawn = core.withdraw(token)
-        if core.takeWithdrawn(token) { state.restore(core.before) }
+        // Another thread may have withdrawn it before.
+        if core.commit.isWithdrawn { state.call = nil }
         return isWithdrawn
     }
 

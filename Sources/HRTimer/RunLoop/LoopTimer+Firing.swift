@@ -15,7 +15,8 @@ extension LoopTimer {
             guard let handler = state.handler else { return nil }
             state.lastFired_ns = state.deadline_ns
             state.missedTicks = 0
-            return Call(handler: handler, repeats: state.repetition.repeats)
+            state.call?.missedTicks = 0
+            return Call(handler: handler, repeats: state.schedule.recurrence.repeats)
         }
         guard let call else { return }
         call.handler.call(self)
@@ -34,24 +35,24 @@ extension LoopTimer: TimerOwner {
     package func laterDeadline(_ core: inout FiringCore, than armed_ns: Int64) -> Int64? { nil }
 
     package func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
-        if fire.isBeforeDeadline { core.before = state.beforeCall }
-        let unreported = state.ticks.unreported
-        guard state.beginCall(now_ns: now_ns) else {
-            fire.leftOut = state.ticks.unreported - unreported
+        switch state.beginCall(now_ns: now_ns) {
+        case .call(let missed, _):
+            fire.function = state.handler
+            fire.missedTicks = missed
+            return true
+        case .leftOut(let missed):
+            fire.leftOut = missed
             arm(fire.token, &core)
             return false
         }
-        fire.function = state.handler
-        fire.missedTicks = state.missedTicks
-        return true
     }
 
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {
         // A timer that was taken out may be in another loop by now, whose lock guards the state.
         guard fire.isTimerLive else { return }
         if !wasCalled {
-            if !core.isRestored { state.restore(core.before) }
-        } else if state.endCall(now_ns: now_ns) {
+            state.call = nil
+        } else if state.endCall(for: fire.deadline_ns, now_ns: now_ns) {
             arm(fire.token, &core)
         } else {
             fire.removesTimer = true
@@ -63,7 +64,7 @@ extension LoopTimer: TimerOwner {
 
     func arm(_ timer: TimerToken, _ core: inout FiringCore) {
         core.setOptions(state.options, for: timer)
-        core.arm(timer, deadlineOfOwner_ns: state.deadline_ns)
+        core.place(timer, state.deadline_ns)
     }
 }
 
@@ -91,7 +92,9 @@ extension TimerLoop {
         switch after {
         case .armed, .unfinished: break
         case .ended: fire.takeTimer()?.leave(core, fire.token)
-        case .elsewhere: fire.takeTimer()?.endCallElsewhere(by: core, now_ns: now_ns)
+        case .elsewhere:
+            let deadline_ns = fire.deadline_ns
+            fire.takeTimer()?.endCallElsewhere(by: core, for: deadline_ns, now_ns: now_ns)
         }
         fire.letGo()
         now_ns = core.time.now_ns

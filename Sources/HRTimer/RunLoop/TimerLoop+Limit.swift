@@ -11,28 +11,27 @@ extension TimerLoop {
             guard state.hasWork(in: index) else { return nil }
             var earliest_ns = Int64.max
             let modes = state.modes
-            state.core.forEachTimer { deadline_ns, set, target in
-                if modes.contains(set, index) {
-                    earliest_ns = min(earliest_ns, Self.shownDeadline_ns(target, deadline_ns, time))
-                }
+            state.core.forEachTimer { set, target in
+                if modes.contains(set, index) { earliest_ns = min(earliest_ns, Self.shownDeadline_ns(target, time)) }
             }
             return MonotonicInstant(nanoseconds: earliest_ns)
         }
     }
 
     /// Returns the deadline of a loop's timer. For a timer that follows another clock, this is the deadline as far as it is
-    /// known now.
-    static func shownDeadline_ns(
-        _ target: TimerTarget?,
-        _ deadline_ns: Int64,
-        _ time: TimeBase
-    ) -> Int64 {
+    /// known now. With the loop's lock held.
+    static func shownDeadline_ns(_ target: TimerTarget?, _ time: TimeBase) -> Int64 {
+        guard let timer = timer(target) else { return .max }
+        let deadline_ns = timer.state.deadline_ns
+        return timer.followed == nil ? deadline_ns : min(deadline_ns, timer.state.shownDeadline_ns(time))
+    }
+
+    /// Returns the timer of a record in a loop's core.
+    static func timer(_ target: TimerTarget?) -> LoopTimer? {
         switch target {
-        case .owner(let owner):
-            // A loop has no other owners.
-            let timer = unsafeDowncast(owner, to: LoopTimer.self)
-            return timer.followed == nil ? deadline_ns : min(deadline_ns, timer.state.shownDeadline_ns(time))
-        default: return deadline_ns
+        // A loop has no other owners.
+        case .owner(let owner): unsafeDowncast(owner, to: LoopTimer.self)
+        default: nil
         }
     }
 }

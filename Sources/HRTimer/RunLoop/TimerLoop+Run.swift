@@ -96,12 +96,11 @@ extension TimerLoop {
     /// Ends the innermost run, after its current pass if there is one: the due timers, ready sources and blocks of that pass
     /// still come, and it does not sleep first. Has no effect if no run goes on. Any thread.
     public func stop() {
-        let mustWake = state.withLock { state in
+        core.update { state in
             guard !state.isEnded, state.run != nil else { return false }
             state.stopRun()
             return state.mustWakeNow()
         }
-        if mustWake { waiter.wake() }
     }
 
     /// Makes the loop pass once more through all that it has to do, at once if it sleeps. Several wakes before that pass
@@ -109,59 +108,6 @@ extension TimerLoop {
     public func wakeUp() {
         if core.isInForkedChild { return }
         waiter.wake()
-    }
-
-    /// Calls `block` once, in the loop's next pass in one of `modes`, after blocks that were added before it; blocks of a
-    /// lower `order` come first. Wakes the loop, unlike Foundation's.
-    ///
-    /// A pass calls blocks when it begins, and again when its timers and descriptors were called: what a handler of a timer
-    /// or a descriptor adds comes in the same pass, what a block adds comes later. The block is never called if the loop does
-    /// not run again; it is dropped at once without modes, or if the loop has ended. Any thread.
-    ///
-    /// A block of an actor is called on that actor: in the pass itself where the loop's thread is the actor's, as in `main`
-    /// for the main actor; elsewhere by a task. It says so itself, `{ @MainActor in … }`, even in code of the main actor: a
-    /// closure that does not say so runs on the loop's thread.
-    public func perform(
-        inModes modes: some Sequence<Mode> = [.default],
-        order: Int = 0,
-        _ block: @escaping @isolated(any) @Sendable () -> Void
-    ) {
-        perform(inModes: modes, order: order, request: nil, onItsActor(block))
-    }
-
-    func perform(
-        inModes modes: some Sequence<Mode>,
-        order: Int,
-        request: PendingPerforms.Request?,
-        _ block: @escaping @Sendable () -> Void
-    ) {
-        let mustWake = state.withLock { state in
-            if state.isEnded { return false }
-            let set = state.modes.set(of: modes)
-            if set == ModeTable.nowhere { return false }
-            state.performs.add(block, modes: set, order: order, request: request)
-            core.post(.blocks)
-            return state.serves(set) && state.mustWakeNow()
-        }
-        if mustWake { waiter.wake() }
-    }
-
-    /// The mode of the innermost run; nil if the loop does not run. Any thread.
-    public var currentMode: Mode? { state.withLock { $0.run?.mode } }
-
-    /// Whether the loop sleeps, waiting for something to do. Any thread.
-    public var isWaiting: Bool { state.withLock { $0.core.isParked } }
-
-    /// Whether a run goes on while the loop has nothing to do: then only `stop()` or a limit ends it. Any thread.
-    public var isKeptAlive: Bool {
-        get { state.withLock { $0.isKeptAlive } }
-        set {
-            let mustWake = state.withLock { state in
-                state.isKeptAlive = newValue
-                return state.mustWakeNow()
-            }
-            if mustWake { waiter.wake() }
-        }
     }
 }
 

@@ -4,7 +4,7 @@ extension EngineCore {
     package func watch() -> LatenessObserver { observer.makeReports(name: name, clock: time, isLoop: false) }
 }
 
-extension TimerEngine.LatenessWatch: FireObserver {
+extension AnyTimerEngine.LatenessWatch: FireObserver {
     package func willPark(_ park: Park) {}
     package func didWake(from park: Park) {}
 

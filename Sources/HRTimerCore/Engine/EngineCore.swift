@@ -128,20 +128,20 @@ package final class EngineCore: Sendable {
 extension EngineCore {
     /// Adds a timer, and wakes the thread if it must. Returns a stale token if the engine has ended.
     package func schedule(_ target: TimerTarget, _ request: TimerRequest) -> TimerToken {
+        let deadline_ns = request.schedule.deadline_ns
         let (token, mustWake, canWait) = state.withLock { state -> (TimerToken, Bool, Bool) in
             if state.isShutDown { return (.stale, false, false) }
-            state.lookAgain(request.deadline_ns, time.now_ns)
+            state.lookAgain(deadline_ns, time.now_ns)
             let token = state.add(target, request)
-            let mustWake = request.deadline_ns < .max && state.mustWake(for: token, request.deadline_ns, time.now_ns)
+            let mustWake = deadline_ns < .max && state.mustWake(for: token, deadline_ns, time.now_ns)
             // A thread that sleeps by timerfd need not be woken now to sleep less: that would be two wake-ups for one deadline.
             let canWait = mustWake && wakesLater && request.precision != .precise
-            if canWait { state.park(until: Park(until_ns: request.deadline_ns)) }
+            if canWait { state.park(until: Park(until_ns: deadline_ns)) }
             return (token, mustWake, canWait)
         }
         if token == .stale { return .stale }
-        hrt_probe_arm(token.slot, request.deadline_ns)
         observer.reports?.noteArmed(token)
-        if mustWake, !canWait || !waiter.wake(at: request.deadline_ns) { wake() }
+        if mustWake, !canWait || !waiter.wake(at: deadline_ns) { wake() }
         return token
     }
 
@@ -153,36 +153,28 @@ extension EngineCore {
         return true
     }
 
-    /// Arms a timer or moves it, with a new tolerance if one is given. Returns false if the token is stale.
-    package func arm(_ token: TimerToken, deadline_ns: Int64, tolerance_ns: Int64? = nil) -> Bool {
-        arm(token, deadline_ns) { $0.arm(token, deadline_ns, tolerance_ns) }
-    }
-
-    /// Arms a timer or moves it, with another interval or none. Returns false if the token is stale.
-    func arm(_ token: TimerToken, deadline_ns: Int64, every interval: Duration?) -> Bool {
-        arm(token, deadline_ns) { $0.arm(token, deadline_ns, every: interval) }
-    }
-
-    /// Arms a timer or moves it, by a function of the core that may refuse. Returns false if it refused.
-    func arm(_ token: TimerToken, _ deadline_ns: Int64, _ arm: (inout FiringCore) -> Bool) -> Bool {
-        let (isLive, mustWake) = state.withLock { state -> (Bool, Bool) in
-            if !state.isShutDown { state.lookAgain(deadline_ns, time.now_ns) }
-            guard arm(&state) else { return (false, false) }
-            let isWithdrawn = state.withdraw(token)
-            let armed_ns = state.jitters.isEmpty ? deadline_ns : state.deadline_ns(of: token) ?? deadline_ns
-            return (true, state.mustWake(for: token, armed_ns, time.now_ns) || isWithdrawn)
+    /// Arms a timer or moves it. Returns false if the token is stale, or if `isWanted`, which is asked with the lock held, says no.
+    package func arm(
+        _ token: TimerToken,
+        deadline_ns: Int64,
+        roundedUp_as: UInt32 = 0,
+        interval: RescheduledInterval = .same,
+        ifStill isWanted: (borrowing FiringCore) -> Bool = { _ in true }
+    ) -> Bool {
+        let deadline = ExactInstant(deadline_ns, roundedUp_as: roundedUp_as)
+        let mustWake = state.withLock { state in
+            isWanted(state) ? state.reschedule(token, to: deadline, interval: interval, time.now_ns) : nil
         }
+        guard let mustWake else { return false }
         if mustWake { wake() }
-        if isLive { observer.reports?.noteArmed(token) }
-        return isLive
+        observer.reports?.noteArmed(token)
+        return true
     }
 
     /// Arms a timer or moves it to `delay` from now, exactly. Returns false if the token is stale.
     func arm(_ token: TimerToken, after delay: some TimeSpan) -> Bool {
         let deadline = deadline(after: delay)
-        return arm(token, deadline.rounded_ns) {
-            $0.arm(token, deadline.rounded_ns, nil, roundedUp_as: deadline.roundedUp_as)
-        }
+        return arm(token, deadline_ns: deadline.rounded_ns, roundedUp_as: deadline.roundedUp_as)
     }
 
     /// Returns the deadline `delay` from now on the engine's clock; NaN means now.

@@ -32,18 +32,16 @@ package struct Fire: ~Copyable {
     /// What an owner's timer calls, one of the two: a function that takes the owner, or a block. Nil once it was called.
     package var function: OwnerFunction?
     package var callback: Callback?
-    /// Ticks beside the one of the call, and how far the timer has come on its grid with the call.
+    /// Ticks beside the one of the call, and how many of them nobody had counted before.
     package var missedTicks = 0
+    var newlyMissed = 0
     /// The number of ticks that the policy left out, with this one, so that nothing is called; set by an owner whose `prepare`
     /// returns false. The fire passes the driver nevertheless, for those who watch: with no target, and a callback of the owner's.
     package var leftOut = 0
     /// How much later than its deadline it may be on purpose, to share a wake-up.
     var tolerance_ns: Int64 = 0
-    var ticks = GridPosition(deadline_ns: .max)
-    /// The jitter that is in those ticks; an owner keeps its own.
-    var jitter: TickJitter?
     /// The call inside which a nested run of a loop makes this one, on the same thread.
-    var outer: (token: TimerToken, thread: UnsafeRawPointer)?
+    var outer: FiringCore.Call?
     /// What an owner leaves to be done, and to be freed, after unlocking.
     package var block: Callback?
     package var released = Released()

@@ -19,12 +19,13 @@ extension FiringCore {
 
     /// Returns the next timer within the limit of a pass, among the groups that are served.
     mutating func next(within limit: PassLimit) -> Next {
-        if hasExpired { return nextExpired(within: limit) }
+        if !expired.isEmpty { return nextExpired(within: limit) }
         let count = takeDue(limit.now_ns)
         if count == 0 { return isDueInQueue(at: limit.now_ns) ? .more : .none }
         // The first one is not inserted among the expired ones, only to be taken out again at once.
         if batch[0].sequence <= limit.sequence, served.contains(Int(records[batch[0].token.slot].group)) {
             if count > 1 { insert(from: 1, to: count) }
+            records[batch[0].token.slot].phase = .idle
             return .expired(entry(batch[0]))
         }
         insert(from: 0, to: count)
@@ -77,15 +78,26 @@ extension FiringCore {
     private mutating func insert(from begin: Int, to end: Int) {
         var list = expired.listPlace(of: records[batch[begin].token.slot].group)
         for index in begin..<end {
-            let due = batch[index]
-            let slot = due.token.slot
-            records[slot].phase = .expired
-            records[slot].place_ns = due.deadline_ns
-            records[slot].sequence = due.sequence
-            let group = records[slot].group
+            let entry = entry(batch[index])
+            expire(entry)
+            let group = records[entry.token.slot].group
             if !expired.isList(list, of: group) { list = expired.listPlace(of: group) }
-            expired.insert(entry(due), at: list)
+            expired.insert(entry, at: list)
         }
+    }
+
+    /// Notes in a timer's record that it is among the expired ones.
+    private mutating func expire(_ entry: ExpiredTimers.Entry) {
+        let slot = entry.token.slot
+        records[slot].phase = .expired
+        records[slot].place_ns = entry.place_ns
+        records[slot].sequence = entry.sequence
+    }
+
+    /// Lets a timer whose call was withdrawn be expired again, in the place that it had.
+    mutating func expireAgain(_ entry: ExpiredTimers.Entry) {
+        expire(entry)
+        expired.insert(entry, records[entry.token.slot].group)
     }
 
     private func entry(_ due: hrt_due) -> ExpiredTimers.Entry {
@@ -105,19 +117,9 @@ extension FiringCore {
         )
     }
 
-    /// Puts a timer back among the expired ones, in its former place.
-    mutating func putBack(_ entry: ExpiredTimers.Entry) {
-        let slot = entry.token.slot
-        records[slot].phase = .expired
-        records[slot].place_ns = entry.place_ns
-        records[slot].sequence = entry.sequence
-        expired.insert(entry, records[slot].group)
-    }
-
     /// Takes a timer out of the expired ones, if it is there, because it is armed, disarmed or removed.
     mutating func leaveExpired(_ slot: UInt32) {
-        // Looked at first: with no timer expired, arming need not read the record.
-        guard hasExpired, records[slot].phase == .expired else { return }
+        guard records[slot].phase == .expired else { return }
         // `remove` looks only for the entry's place, so that the generation does not matter.
         let anyOfSlot = TimerToken(hrt_token(slot: slot, generation: 0), owner: id)
         expired.remove(entry(anyOfSlot), records[slot].group)

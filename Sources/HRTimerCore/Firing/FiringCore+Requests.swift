@@ -4,29 +4,6 @@ import HRTimerLibc
 
 // What the users of an engine request.
 extension FiringCore {
-    package mutating func add(_ target: TimerTarget, _ request: TimerRequest) -> TimerToken {
-        let options = options(request)
-        let isPast = isFiring && request.deadline_ns <= looked_ns
-        let token = addRecord(armedFor_ns: isPast || !options.isPlain ? .max : request.deadline_ns, options)
-        let slot = token.slot
-        let record = records.place(slot)
-        record.pointee.target = target
-        record.pointee.recurrence = request.repetition
-        record.pointee.isJittered = request.jitter != nil
-        if let jitter = request.jitter { jitters[slot] = jitter }
-        record.pointee.isOwned = request.isOwned
-        record.pointee.isEarly = request.isEarly
-        if request.isOwned { hasOwners = true }
-        record.pointee.group = request.group
-        record.pointee.position = GridPosition(deadline_ns: request.deadline_ns, roundedUp_as: request.roundedUp_as)
-        if isPast {
-            arm(token, request.deadline_ns, place_ns: looked_ns)
-        } else if !options.isPlain, request.deadline_ns < .max {
-            armWithOptions(slot, request.deadline_ns)
-        }
-        return token
-    }
-
     /// Brings the reading of the latest poll up to date before a timer is armed, maybe by a handler. A call that was prepared
     /// before its deadline is made as of that deadline, so what is due by then comes before. If the clock was set back since,
     /// a deadline that it had passed has not come any more.
@@ -37,33 +14,15 @@ extension FiringCore {
         if deadline_ns <= polled_ns { looked_ns = min(polled_ns, now_ns()) }
     }
 
-    /// Arms a timer. While handlers are being called, a deadline that the thread has already passed, for example that of a
-    /// burst's next tick, is queued as if it were the instant of the thread's latest poll. So a timer that was due earlier is
-    /// called earlier: it waits for at most one such call of each other timer, however far behind that timer is.
-    mutating func setDeadline(_ token: TimerToken, _ deadline_ns: Int64, roundedUp_as: UInt32 = 0) {
-        records[token.slot].position.move(to: ExactInstant(deadline_ns, roundedUp_as: roundedUp_as))
-        place(token, deadline_ns)
-    }
-
-    /// Arms an owner's timer as `setDeadline` does, but leaves its position alone, which says what the owner waits for.
-    mutating func place(_ token: TimerToken, _ deadline_ns: Int64) {
-        if isFiring, deadline_ns <= looked_ns {
-            arm(token, deadline_ns, place_ns: looked_ns)
-        } else {
-            arm(token, deadline_ns)
-        }
-    }
-
     /// How much later than its deadline the timer may fire to share a wake-up.
     func allowedLateness_ns(of slot: UInt32) -> Int64 {
-        guard precision == .coalesced, !records[slot].isPrecise else { return 0 }
-        return records[slot].recurrence.tolerance_ns(requested: records[slot].tolerance_ns)
+        precision == .coalesced && !records[slot].isPrecise ? records[slot].allowedTolerance_ns : 0
     }
 
     /// Beyond so many timers, a wake-up for each costs more than it is worth to those that requested no tolerance.
     private static var crowd: Int { 4096 }
 
-    private func options(_ request: TimerRequest) -> TimerOptions {
+    func options(_ request: TimerRequest) -> TimerOptions {
         let precision = max(request.precision ?? .coalesced, self.precision)
         var tolerance_ns = request.tolerance_ns
         if request.crowdTolerance_ns > tolerance_ns, count > Self.crowd {
@@ -75,53 +34,36 @@ extension FiringCore {
         )
     }
 
-    /// Arms or moves a timer, with a new tolerance if one is given. Returns false if the token is stale.
-    mutating func arm(
+    /// Moves a user's timer to another deadline. Ticks that no call has reported are forgotten. Returns true if the caller must
+    /// wake the thread, and nil if the token is stale.
+    mutating func reschedule(
         _ token: TimerToken,
-        _ deadline_ns: Int64,
-        _ tolerance_ns: Int64?,
-        roundedUp_as: UInt32 = 0
-    ) -> Bool {
-        guard !isShutDown, isLive(token) else { return false }
-        if let tolerance_ns { setTolerance(tolerance_ns, token) }
-        setDeadline(token, placed_ns(deadline_ns, token.slot), roundedUp_as: roundedUp_as)
-        records[token.slot].position.unreported = 0
-        return true
+        to deadline: ExactInstant,
+        interval: RescheduledInterval = .same,
+        _ now_ns: @autoclosure () -> Int64
+    ) -> Bool? {
+        guard !isShutDown, isLive(token) else { return nil }
+        let isWithdrawn = withdraw(token)
+        if case .new(let interval) = interval {
+            let policy = records[token.slot].schedule.recurrence.policy
+            records[token.slot].schedule.recurrence = Recurrence(every: interval, policy: policy)
+        }
+        lookAgain(deadline.rounded_ns, now_ns())
+        setPosition(GridPosition(deadline), token)
+        return mustWake(for: token, records[token.slot].schedule.deadline_ns, now_ns()) || isWithdrawn
     }
 
-    /// Arms or moves a timer, with another interval. Returns false if the token is stale.
-    mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, every interval: Duration?) -> Bool {
-        guard !isShutDown, isLive(token) else { return false }
-        let recurrence = Recurrence(every: interval, policy: records[token.slot].recurrence.policy)
-        records[token.slot].recurrence = recurrence
-        if records[token.slot].isJittered { jitters[token.slot]?.fit(to: recurrence) }
-        setDeadline(token, placed_ns(deadline_ns, token.slot))
-        records[token.slot].position.unreported = 0
-        return true
-    }
-
-    /// Returns a given deadline with the timer's jitter, if it has one.
-    private mutating func placed_ns(_ deadline_ns: Int64, _ slot: UInt32) -> Int64 {
-        records[slot].isJittered ? jitters[slot]?.place(deadline_ns) ?? deadline_ns : deadline_ns
-    }
-
-    /// Removes the timer's jitter: its slot will soon be another timer's.
-    mutating func forgetJitter(_ slot: UInt32) {
-        guard records[slot].isJittered else { return }
-        jitters[slot] = nil
-        records[slot].isJittered = false
-    }
-
-    private mutating func setTolerance(_ tolerance_ns: Int64, _ token: TimerToken) {
-        guard precision == .coalesced, !records[token.slot].isPrecise else { return }
-        setOptions(TimerOptions(tolerance_ns: max(0, tolerance_ns)), for: token)
+    /// Begins a new grid at a nominal deadline, of which no tick has passed.
+    private mutating func move(_ token: TimerToken, to deadline: ExactInstant) {
+        records[token.slot].schedule.position = GridPosition(deadline)
+        place(token, records[token.slot].schedule.deadline_ns)
     }
 
     /// Returns the deadline of the timer's next call. While the timer's handler runs, that is the deadline it was called for,
     /// unless it has set another. Returns nil if the token is stale, and `Int64.max` if the timer waits for no deadline.
     func deadline_ns(of token: TimerToken) -> Int64? {
         guard !isShutDown, isLive(token) else { return nil }
-        return records[token.slot].position.deadline_ns
+        return records[token.slot].schedule.deadline_ns
     }
 
     struct Cancelled: ~Copyable {
@@ -138,7 +80,7 @@ extension FiringCore {
         cancelled.mustWake = withdraw(token)
         // An earlier deadline may have withdrawn the call, which then has not begun either. A repeating timer has a further
         // deadline already, and that is the one that is cancelled.
-        cancelled.wasPending = !hasBegun(token) || records[token.slot].recurrence.repeats || isArmed(token)
+        cancelled.wasPending = !hasBegun(token) || records[token.slot].schedule.recurrence.repeats || isArmed(token)
         _ = remove(token, &cancelled.target)
         return cancelled
     }
@@ -147,7 +89,7 @@ extension FiringCore {
     private var isInLastCall: Bool {
         guard let running, isUntouchedSinceCall(running.token) else { return false }
         let slot = running.token.slot
-        return !records[slot].isOwned && !records[slot].recurrence.repeats && hasBegun(running.token)
+        return !records[slot].isOwned && !records[slot].schedule.recurrence.repeats && hasBegun(running.token)
     }
 
     var liveTimers: Int { isShutDown ? 0 : count - (isInLastCall ? 1 : 0) }
@@ -157,7 +99,7 @@ extension FiringCore {
         mutating get {
             if isShutDown { return 0 }
             var count = isInLastCall ? -1 : 0
-            records.forEach { if $0.phase != .vacant && !$0.isOwned { count += 1 } }
+            records.forEachSlot { if !$1.isOwned { count += 1 } }
             return count
         }
     }
@@ -167,9 +109,7 @@ extension FiringCore {
         mutating get {
             if isShutDown { return 0 }
             var count = 0
-            records.forEach { record in
-                if record.phase != .vacant, !record.isOwned, record.position.deadline_ns < .max { count += 1 }
-            }
+            records.forEachSlot { if !$1.isOwned, $1.schedule.position.deadline_ns < .max { count += 1 } }
             return count
         }
     }

@@ -2,6 +2,18 @@
 public import HRTimerCore
 
 extension TimerLoop {
+    /// The mode of the innermost run; nil if the loop does not run. Any thread.
+    public var currentMode: Mode? { state.withLock { $0.run?.mode } }
+
+    /// Whether the loop sleeps, waiting for something to do. Any thread.
+    public var isWaiting: Bool { state.withLock { $0.core.isParked } }
+
+    /// Whether a run goes on while the loop has nothing to do: then only `stop()` or a limit ends it. Any thread.
+    public var isKeptAlive: Bool {
+        get { state.withLock { $0.isKeptAlive } }
+        set { change { $0.isKeptAlive = newValue } }
+    }
+
     /// How exact the loop's timers are, unless a timer asks for more; `.coalesced` by default. Any thread, at any time.
     ///
     /// * `.coalesced`: one absolute kernel deadline (`timerfd_settime(2)`), and a timer's `tolerance` is used to share it. A
@@ -34,11 +46,31 @@ extension TimerLoop {
 
     /// Changes a setting that the loop's wait depends on, and makes the loop wait anew.
     private func change(_ body: (inout LoopState) -> Void) {
-        let mustWake = state.withLock { state in
+        core.update { state in
             body(&state)
             return state.mustWakeNow()
         }
-        if mustWake { waiter.wake() }
+    }
+}
+
+extension TimerLoop {
+    /// Counts of what the loop has done so far, like those of an engine. Fires are calls of timers. Wake-ups that
+    /// descriptors, blocks and other threads cause count too. Missed ticks count when a call reports them. Wake-ups saved are
+    /// deadlines that were called in the pass of another one. Early wakes count anew when the `spinBudget` is changed. Any
+    /// thread.
+    public var statistics: EngineStatistics {
+        var statistics = state.withLock { $0.core.account.statistics }
+        statistics.lateness = core.observer.statistics
+        statistics.wakesSent = waiter.wakesSent
+        statistics.spinTime = .nanoseconds(waiter.spun_ns)
+        waiter.shownWindow.withLock { $0 }?.describe(in: &statistics)
+        return statistics
+    }
+
+    /// The lateness of the calls of the loop's timers so far, from the deadline to the call, also where a mode without the
+    /// timer ran meanwhile. A copy. O(buckets). Any thread.
+    public var lateness: LatencyHistogram {
+        state.withLock { $0.core.account.latenessSoFar }
     }
 }
 #endif
