@@ -57,7 +57,7 @@ import Testing
             let now_ns = now()
             fire.place_ns = now_ns + ahead_ns
             fire.deadline_ns = fire.place_ns
-            fire.deliver(now_ns, on: .kernel)
+            fire.deliver(now_ns, on: .kernel, nil)
             #expect(called.count == 1)
             #expect(called.all.allSatisfy { $0.nanoseconds >= fire.place_ns }, "\(ahead_ns) ns ahead")
             fire.letGo()

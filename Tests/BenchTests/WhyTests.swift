@@ -122,9 +122,9 @@ import Testing
         let recorder = FlightRecorder(lateBeyond: .zero)
         recorder.add(.park, .stale, 1_000_000, 9_000_000, 8_000_000)
         recorder.add(.call, .stale, 9_000_000, 9_500_000, 8_000_000)
-        var parts = LatenessParts(1_000_000)
-        parts.take(1_000_000, for: .runQueue)
-        recorder.addLate(LateCall(name: "", called_ns: 9_000_000), parts)
+        var submitted = SubmittedCall(submitted_ns: 9_000_000)
+        submitted.cause = .runQueue
+        recorder.addLate(LateCall(name: "", called_ns: 9_000_000, submitted.explained(8_000_000, 9_000_000)))
         let picture = try TraceDrawing.svg(Data(recorder.json().utf8), named: "a.json")
         #expect(picture.contains("late: runQueue 1.00 ms"))
         #expect(picture.components(separatedBy: "<rect").count == 4)

@@ -48,7 +48,7 @@ import Testing
         let slow = TimerToken(hrt_token(slot: 7, generation: 1))
         let timeline = timeline {
             $0.add(.parked, 0, 100, planned_ns: 100)
-            $0.add(.called, 100, 2 * ms, .max, slow)
+            $0.add(.called, 100, 2 * ms, timer: slow)
         }
         let explained = LateFire(deadline_ns: 100, called_ns: 2 * ms).explained(by: timeline)
         #expect(causes(explained) == [.handlerBefore: 2 * ms - 100])
@@ -58,7 +58,7 @@ import Testing
 
     @Test("Page faults account for a handler's whole run if they take half of it, else only for themselves")
     func pageFaults() {
-        let timeline = timeline { $0.add(.called, 0, 1 * ms, .max, .stale) }
+        let timeline = timeline { $0.add(.called, 0, 1 * ms) }
         var fire = LateFire(deadline_ns: 0, called_ns: 1 * ms)
         fire.evidence.faults_ns = 600_000
         #expect(causes(fire.explained(by: timeline)) == [.pageFault: 1 * ms])
@@ -119,7 +119,7 @@ import Testing
     func burst() {
         let timeline = timeline { timeline in
             for number in 0..<1000 as Range<Int64> {
-                timeline.add(.called, number * 1000, number * 1000 + 1000, .max, .stale)
+                timeline.add(.called, number * 1000, number * 1000 + 1000)
             }
         }
         #expect(

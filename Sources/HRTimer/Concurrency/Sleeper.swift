@@ -8,7 +8,7 @@ import Synchronization
 /// The task and its timer hold it. The outcome is in `phase`, and the resumption carries no value, since Thread Sanitizer
 /// does not see the resumption (the runtime's `swift_continuation_await`).
 final class Sleeper: HostAlarm, @unchecked Sendable {
-    // Sendable: `continuation` and `alarm` are written before the phase that lets other threads read them.
+    // Sendable: `continuation`, `alarm` and `submission` are written before the phase that lets other threads read them.
 
     /// The reason why a sleep ended.
     enum Outcome: Int {
@@ -34,16 +34,11 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
     private var alarm: TimerHost.Alarm?
     private let host: TimerHost
     private let jobs: JobQueue?
-    /// The submission that resumed the task, on a watched host. Written before the resumption, read after it.
-    private(set) var submitted: SubmittedCall?
-    /// Notes the submission for a sleep in a loop. The loop calls it by a timer, which does not know that this is a sleep.
-    private func noteSubmission(on loop: TimerLoop) {
-        guard loop.core.isWatched.load(ordering: .relaxed), let observer = loop.core.observer.value else { return }
-        _ = notesSubmission {
-            var submitted = SubmittedCall(submitted_ns: loop.time.now_ns)
-            submitted.explanation = observer.explainLateCall()
-            return submitted
-        }
+    /// Written by the host's thread before the deadline ends the sleep.
+    private var submission: SubmittedCall?
+    /// The submission that resumed the task, on a watched host; nil if something else than the deadline has ended the sleep.
+    var submitted: SubmittedCall? {
+        phase.load(ordering: .acquiring) == Outcome.deadline.rawValue ? submission : nil
     }
 
     /// When an early call was made: -1 before, and 0 for a sleep without an early call.
@@ -101,20 +96,13 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
     }
 
     func deadlineHasCome() {
-        if case .loop(let loop) = host { noteSubmission(on: loop) }
+        if let observer = host.observer { submission = observer.submission() }
         if firedAt_ns.load(ordering: .relaxed) < 0 { firedAt_ns.store(host.time.now_ns, ordering: .relaxed) }
         if let jobs {
             jobs.resuming { end(.deadline) }
         } else {
             end(.deadline)
         }
-    }
-
-    func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool {
-        // A task that was resumed already runs concurrently with this thread.
-        guard phase.load(ordering: .acquiring) < Phase.firstOutcome else { return false }
-        self.submitted = submitted()
-        return true
     }
 
     func coreHasEnded() { end(.cancellation) }
@@ -214,20 +202,13 @@ extension Sleeper {
     }
 }
 
-// Lateness reports on a watched host.
 extension Sleeper {
-    var observer: LatenessObserver? {
-        switch host {
-        case .engine(let core): core.hasWatchers ? core.observer.value : nil
-        case .loop(let loop): loop.core.isWatched.load(ordering: .relaxed) ? loop.core.observer.value : nil
-        }
-    }
-
     /// Reports a late sleep to those who watch the host. Called by the task when it goes on, on its own thread.
     private func report(_ deadline_ns: Int64) {
-        guard let observer, let submitted else { return }
-        let delivery = observer.delivery(submitted, deadline_ns: deadline_ns, name: "sleep", timer: .stale)
-        if let delivery { observer.report(delivery.call, delivery.explanation) }
+        guard let observer = host.observer, let submitted else { return }
+        var late = observer.explain(submitted, deadline_ns: deadline_ns, called_ns: host.time.now_ns)
+        late?.name = "sleep"
+        if let late { observer.report(late) }
     }
 }
 #endif

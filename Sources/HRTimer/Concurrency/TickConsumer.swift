@@ -138,11 +138,9 @@ package struct TickConsumer<Plan: TickPlan> {
         // The consumer had not come back for the tick when it was due.
         if submitted == nil { call.cause = .handlerBefore }
         let explanation = call.explained(called_ns.subtractingSaturating(tick.lateness_ns), called_ns)
-        handlers.call(explanation.parts) {
-            var late = LateCall(name: "ticks", called_ns: called_ns)
-            (late.missedTicks, late.isLeftOut) = (tick.missed, isLeftOut)
-            return LatenessReport(late, explanation)
-        }
+        var late = LateCall(name: "ticks", called_ns: called_ns, explanation)
+        (late.missedTicks, late.isLeftOut) = (tick.missed, isLeftOut)
+        handlers.call(late)
     }
 }
 #endif

@@ -43,6 +43,14 @@ package enum TimerHost: Sendable {
         }
     }
 
+    /// The observer of a watched host.
+    var observer: LatenessObserver? {
+        switch self {
+        case .engine(let core): core.observer.reports
+        case .loop(let loop): loop.core.observer.reports
+        }
+    }
+
     /// Calls `handler` once at the deadline. A host that has ended drops the handler at once.
     package func arm(
         _ deadline_ns: Int64,

@@ -116,23 +116,19 @@ extension SourceCore: TimerOwner {
         case .call(let missed, let following):
             engine.setFollowing(following)
             state.engineSubmits = false
-            fire.callback = prepareWatched(deadline_ns: deadline_ns)
             fire.missedTicks = missed
+            let event = Self.counted(state, deadline_ns: deadline_ns)
+            fire.callback = watched(event, deadline_ns: deadline_ns, missed: missed, isSubmitted: false, &state)
             return true
         case .leftOut(let missed):
             fire.leftOut = missed
+            fire.callback = watched(nil, deadline_ns: deadline_ns, missed: missed, isSubmitted: false, &state)
             rearmForLater(&engine)
             return false
         case nil:
             rearmForLater(&engine)
             return false
         }
-    }
-
-    /// Returns the event handler, with what counts its calls and looks at their lateness around it.
-    private func prepareWatched(deadline_ns: Int64) -> Callback? {
-        guard let event = Self.counted(state, deadline_ns: deadline_ns) else { return nil }
-        return state.lateHandlers == nil ? event : watchedInline(event, deadline_ns: deadline_ns, state)
     }
 
     /// Prepares the submission to a target queue, which makes the call.
@@ -152,7 +148,7 @@ extension SourceCore: TimerOwner {
         state.isInFlight = true
         state.engineSubmits = true
         state.extras?.pointee.lead?.submit(for: deadline_ns)
-        fire.callback = state.submit
+        fire.callback = submitting(state)
         fire.isEarly = state.hasLead
         return true
     }
@@ -236,7 +232,7 @@ extension SourceCore: TimerOwner {
         switch Self.beginCall(now_ns, &state, record) {
         case nil: return nil
         case .leftOut(let missed):
-            return core.hasWatchers ? leftOut(missed, deadline_ns: deadline_ns, &state) : nil
+            return watched(nil, deadline_ns: deadline_ns, missed: missed, isSubmitted: true, &state)
         case .call(_, let following):
             // Stored now, since nobody can withdraw the call any more.
             record.pointee.schedule.position = GridPosition(following.deadline)
@@ -245,8 +241,8 @@ extension SourceCore: TimerOwner {
         guard let event = Self.counted(state, deadline_ns: deadline_ns) else { return nil }
         engine.countMissed(state.data - 1)
         if state.hasLead { engine.recordElsewhere(now_ns.subtractingSaturating(deadline_ns)) }
-        if core.hasWatchers { return watched(event, deadline_ns: deadline_ns, &state) }
-        return event
+        let missed = Int(clamping: state.data - 1)
+        return watched(event, deadline_ns: deadline_ns, missed: missed, isSubmitted: true, &state)
     }
 
     /// Calls the registration handler, before the first call of the event handler, unless the source was cancelled first.

@@ -1,6 +1,5 @@
 #if os(Linux)
 public import HRTimerCore
-import Synchronization
 
 extension TimerSource {
     /// Calls `handler` with a report after each call of the event handler that is later than `bound`, where that call ran. The
@@ -32,86 +31,51 @@ extension SourceCore {
         }
     }
 
-    package func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool {
-        let isSubmitted = withLock { state in state.engineSubmits && state.submit != nil && state.alarm == nil }
-        guard isSubmitted else { return false }
-        let call = submitted()
-        withLock { state in state.makeExtras().pointee.submitted = call }
-        return true
+    /// Returns what submits a call on the engine's thread. On a watched engine it first keeps what is known of the submission.
+    /// Under the lock.
+    func submitting(_ state: borrowing State) -> Callback? {
+        guard let submit = state.submit, state.alarm == nil, let observer = core.observer.reports else {
+            return state.submit
+        }
+        return Callback { [self] in
+            let call = observer.submission()
+            withLock { state in state.makeExtras().pointee.submitted = call }
+            submit.run()
+        }
     }
 
     /// Notes a call submitted without the engine: the previous call still ran when this one was due, or it was armed that late.
     func noteSubmittedHere(_ state: inout State, now_ns: Int64, isAfterCall: Bool) {
-        guard core.hasWatchers, state.alarm == nil else { return }
+        guard core.observer.reports != nil, state.alarm == nil else { return }
         var call = SubmittedCall(submitted_ns: now_ns)
         call.cause = isAfterCall ? .handlerBefore : .armedLate
         state.makeExtras().pointee.submitted = call
     }
 
-    /// Returns a callback for a call on the queue or actor: it runs the event handler and reports a late call. Under the lock.
-    func watched(_ event: Callback, deadline_ns: Int64, _ state: inout State) -> Callback {
-        guard var late = delivery(deadline_ns, &state) else { return event }
-        late.call.missedTicks = Int(clamping: state.data - 1)
-        let report = reporting(late, state)
-        return Callback {
-            event.run()
-            report.run()
-        }
-    }
-
-    /// Returns a callback that reports a submitted call whose tick the policy leaves out; nil if nobody is to know. Under the lock.
-    func leftOut(_ missed: Int, deadline_ns: Int64, _ state: inout State) -> Callback? {
-        guard missed > 0, var late = delivery(deadline_ns, &state) else { return nil }
-        late.call.missedTicks = missed
-        late.call.isLeftOut = true
-        return reporting(late, state)
-    }
-
-    /// Returns the explanation of a submitted call that is late beyond the bounds; nil if it is not.
-    private func delivery(_ deadline_ns: Int64, _ state: inout State) -> LateDelivery? {
-        guard let submitted = state.extras?.pointee.submitted.take() else { return nil }
-        return core.observer.value?.delivery(
-            submitted,
-            deadline_ns: deadline_ns,
-            name: "source on \(core.name)",
-            timer: state.timer ?? .stale,
-            bound_ns: state.lateHandlers?.leastBound_ns ?? .max
-        )
-    }
-
-    private func reporting(_ late: LateDelivery, _ state: borrowing State) -> Callback {
-        let (observer, handlers) = (core.observer.value, state.lateHandlers)
-        return Callback {
-            observer?.report(late.call, late.explanation)
-            handlers?.call(late.explanation.parts) { late.report }
-        }
-    }
-
-    package func tickWasLeftOut(_ late: LateDelivery) {
-        guard let handlers = withLock({ $0.alarm == nil ? $0.lateHandlers : nil }) else { return }
-        var late = late
-        late.call.name = "source on \(core.name)"
-        handlers.call(late.explanation.parts) { late.report }
-    }
-
-    /// Returns a callback for the engine's thread, which reports for the engine by itself: it runs the event handler, and then
-    /// calls the source's late handlers. `observer` explains the lateness when the call begins.
-    func watchedInline(_ event: Callback, deadline_ns: Int64, _ state: borrowing State) -> Callback {
-        guard let handlers = state.lateHandlers, state.alarm == nil, let observer = core.observer.value else {
-            return event
-        }
-        let (timer, missed) = (state.timer ?? .stale, Int(clamping: state.data - 1))
+    /// Returns a callback that makes the call for a deadline, and then tells those who watch if it was late; the call itself if
+    /// nobody watches. `event` is nil for a tick that the policy leaves out. Under the lock.
+    func watched(
+        _ event: Callback?,
+        deadline_ns: Int64,
+        missed: Int,
+        isSubmitted: Bool,
+        _ state: inout State
+    ) -> Callback? {
+        guard let observer = core.observer.reports, state.alarm == nil else { return event }
+        let submitted = isSubmitted ? state.extras?.pointee.submitted.take() : nil
+        let handlers = state.lateHandlers
+        guard submitted != nil || !isSubmitted && handlers != nil else { return event }
+        let timer = state.timer ?? .stale
         return Callback { [core] in
-            let called_ns = core.time.now_ns
-            guard handlers.isLate(called_ns.subtractingSaturating(deadline_ns)) else { return event.run() }
-            let (monotonic_ns, explanation) = observer.explainCurrent(deadline_ns: deadline_ns, called_ns: called_ns)
-            event.run()
-            handlers.call(explanation.parts) {
-                var call = LateCall(name: "source on \(core.name)", called_ns: monotonic_ns)
-                call.timer = timer
-                call.missedTicks = missed
-                return LatenessReport(call, explanation)
-            }
+            let now_ns = core.time.now_ns
+            let late = observer.explain(submitted, of: timer, deadline_ns: deadline_ns, called_ns: now_ns)
+            event?.run()
+            guard var late else { return }
+            late.name = "source on \(core.name)"
+            (late.missedTicks, late.isLeftOut) = (missed, event == nil)
+            // The engine itself reports calls on its own thread.
+            if submitted != nil { observer.report(late) }
+            handlers?.call(late)
         }
     }
 }

@@ -24,12 +24,9 @@ extension DisplayLink {
     /// Submits the call to the handler's actor. The loop's thread serves the source here; the rest is done where the handler
     /// runs. The timer is not armed again until then, so a busy actor costs no wake-ups.
     private func submit(by delivery: LinkState.Delivery) {
-        let source = state.withLock { state in
-            if state.lateHandlers != nil, state.submitted == nil {
-                // The loop itself reports what kept its thread.
-                state.submitted = SubmittedCall(submitted_ns: state.time.now_ns)
-            }
-            return state.source
+        let (source, watched) = state.withLock { ($0.source, $0.lateHandlers == nil ? nil : $0.loop) }
+        if let submitted = watched?.core.observer.reports?.submission() {
+            state.withLock { if $0.submitted == nil { $0.submitted = submitted } }
         }
         source?.follow(after: self)
         delivery.calls.call(on: delivery.actor, unless: { !self.isInLoop }) { self.callOnActor() }
@@ -45,7 +42,7 @@ extension DisplayLink {
         let submitted = link.pointee.submitted.take()
         state.unlock()
         if let handler, let handlers {
-            callWatched(handler, handlers, now_ns, lateness_ns, submitted)
+            callWatched(handler, handlers, now_ns, lateness_ns, submitted ?? SubmittedCall(submitted_ns: now_ns))
         } else {
             handler?(self)
         }

@@ -22,7 +22,7 @@ extension DisplayLink {
         return handlers.add(beyond: bound.nanosecondsOrZero, handler)
     }
 
-    /// Calls the link's handler, `lateness_ns` late, and then the handlers that watch. `submitted` records a call on an actor.
+    /// Calls the link's handler, `lateness_ns` late, and then the handlers that watch. `submitted` is nil in the loop's own call.
     func callWatched(
         _ handler: Handler,
         _ handlers: LateHandlers,
@@ -30,18 +30,15 @@ extension DisplayLink {
         _ lateness_ns: Int64,
         _ submitted: SubmittedCall?
     ) {
-        guard handlers.isLate(lateness_ns), let observer = state.withLock({ $0.loop })?.core.observer.value else {
-            return handler(self)
-        }
+        let observer = state.withLock({ $0.loop })?.core.observer.reports
         let deadline_ns = now_ns.subtractingSaturating(lateness_ns)
-        let call = LateCall(name: "display link", called_ns: now_ns)
-        let explanation =
-            submitted?.explained(deadline_ns, now_ns)
-            ?? observer.explainCurrent(deadline_ns: deadline_ns, called_ns: now_ns).1
+        let late = observer?.explain(submitted, deadline_ns: deadline_ns, called_ns: now_ns)
         handler(self)
+        guard var late else { return }
+        late.name = "display link"
         // The loop itself reports calls on its own thread.
-        if submitted != nil { observer.report(call, explanation) }
-        handlers.call(explanation.parts) { LatenessReport(call, explanation) }
+        if submitted != nil { observer?.report(late) }
+        handlers.call(late)
     }
 }
 #endif

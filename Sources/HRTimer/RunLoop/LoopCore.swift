@@ -14,8 +14,6 @@ final class LoopCore: Sendable {
     /// The activities that some observer was added for. A pass without observers reads this instead of taking the lock.
     let observed = Atomic<UInt32>(0)
     let locals = LocalHandlers()
-    /// Whether somebody watches the loop's fires; see `TimerLoop+Lateness`.
-    let isWatched = Atomic(false)
     let observer = ObserverPlace()
     /// Flags for work that a pass must look for under the lock. Most passes find no flag set, and then take no lock for it. Set
     /// with the lock held; a flag that a pass misses keeps the loop from sleeping.

@@ -76,11 +76,7 @@ extension TimerLoop {
     func fireDueTimers(_ fire: inout Fire, at now_ns: Int64?) {
         guard var now_ns else { return }
         repeat {
-            if core.isWatched.load(ordering: .relaxed) {
-                core.deliverWatched(&fire, now_ns)
-            } else {
-                fire.deliver(now_ns, on: core.time)
-            }
+            fire.deliver(now_ns, on: core.time, core.observer.value)
             now_ns = core.time.now_ns
         } while finishAndPrepareNext(&fire, &now_ns)
     }

@@ -44,7 +44,6 @@ extension TimerLoop {
             }
             fireDueTimers(&fire, at: call_ns)
         }
-        if core.isWatched.load(ordering: .relaxed) { core.reportLeftOut() }
         if ready.hasMainQueue, serveMainQueue() { hasServed = true }
         if serveDescriptors(&ready, onlyFirst: returnsAfterSource) { hasServed = true }
         performBlocks()
@@ -94,15 +93,11 @@ extension TimerLoop {
                 continue
             }
             var isPrepared = false
-            let isWatched = core.isWatched.load(ordering: .relaxed) && park.until_ns > .min
-            if isWatched {
-                core.reportLeftOut()
-                core.observer.value?.willPark(park)
-            }
+            if park.until_ns > .min { core.observer.value?.willPark(park) }
             hrt_probe_park(park.until_ns, park.isPrecise ? 1 : 0)
             let (found, woken_ns) = sleep(until: park, plan.spinBudget, hasObserver, &fire, &isPrepared)
             hrt_probe_wake(park.until_ns, park.isPrecise ? 1 : 0)
-            if isWatched { core.observer.value?.didWake(from: park) }
+            if park.until_ns > .min { core.observer.value?.didWake(from: park) }
             if isPrepared {
                 // Nothing stands between the deadline and the call, not even a lock.
                 if let woken_ns, core.commit.commit() {
@@ -227,9 +222,7 @@ extension TimerLoop {
         _ fire: inout Fire,
         _ isPrepared: inout Bool
     ) -> Bool {
-        if core.isWatched.load(ordering: .relaxed) {
-            core.observer.value?.didWake(from: Park(until_ns: until_ns, isPrecise: true))
-        }
+        core.observer.value?.didWake(from: Park(until_ns: until_ns, isPrecise: true))
         isPrepared = core.state.withLock { $0.prepareBefore(until_ns, isWanted: !hasObserver, &fire) }
         return isPrepared
     }

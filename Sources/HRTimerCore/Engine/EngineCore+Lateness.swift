@@ -1,96 +1,24 @@
 #if os(Linux)
-import CHRTimer
-import Synchronization
-
-/// The place where an engine or a loop keeps its observer, once somebody watches.
-package final class ObserverPlace: @unchecked Sendable {
-    // Sendable: `made` is written once, under the lock, and read only after `isMade` is set; see `value`.
-    private let lock = Locked(false)
-    @exclusivity(unchecked)
-    // Unsafe: as above.
-    nonisolated(unsafe) private var made: LatenessObserver?
-    private let isMade = Atomic(false)
-
-    package init() {}
-
-    /// The observer; nil before somebody watches.
-    package var value: LatenessObserver? { isMade.load(ordering: .acquiring) ? made : nil }
-
-    package func make(_ make: () -> LatenessObserver) -> LatenessObserver {
-        lock.withLock { isThere in
-            if !isThere { made = make() }
-            isThere = true
-        }
-        isMade.store(true, ordering: .releasing)
-        return made ?? make()
-    }
-
-    package var statistics: LatenessStatistics { value?.statistics ?? LatenessStatistics() }
-}
-
-// An engine whose fires are watched.
 extension EngineCore {
-    /// Whether somebody watches the engine's fires. For other modules.
-    package var hasWatchers: Bool { isWatched.load(ordering: .relaxed) }
-
     /// Begins to watch the engine, and returns its observer: from now on the engine's thread notes what it does.
-    package func watch() -> LatenessObserver {
-        let made = observer.make { LatenessObserver(name: name, clock: time, isLoop: false) }
-        state.withLock { if $0.leftOut == nil { $0.leftOut = [] } }
-        isWatched.store(true, ordering: .releasing)
-        return made
-    }
-
-    @inline(never)
-    func noteArmed(_ token: TimerToken) { observer.value?.noteArmed(token, time.on(.monotonic).now_ns) }
-
-    @inline(never)
-    func deliverWatched(_ fire: inout Fire, _ now_ns: Int64) {
-        reportLeftOut()
-        let (watch, observer, token) = (configuration.latenessWatch, observer.value, fire.token)
-        // The lateness of a source is known once its call was made.
-        let isHandler = fire.owner == nil
-        if isHandler { watch?.look(fire, now_ns) }
-        observer?.beginCall(fire, now_ns) { allowed_ns(token) }
-        fire.deliver(now_ns, on: time)
-        observer?.endCall(fire, time.on(.monotonic).now_ns) { allowed_ns(token) }
-        if !isHandler { watch?.look(fire, now_ns) }
-    }
-
-    @inline(never)
-    func willPark(_ park: Park) {
-        reportLeftOut()
-        observer.value?.willPark(park)
-    }
-
-    /// Tells those who watch of the ticks that policies have left out. Before each call, and before the thread parks.
-    @inline(never)
-    func reportLeftOut() {
-        let ticks = state.withLock { $0.takeLeftOut() }
-        if ticks.isEmpty { return }
-        for tick in ticks { configuration.latenessWatch?.look(tick) }
-        observer.value?.reportLeftOut(ticks)
-    }
-
-    /// Returns how much later than its deadline the timer may fire to share a wake-up.
-    private func allowed_ns(_ token: TimerToken) -> Int64 { state.withLock { $0.allowedLateness_ns(of: token) } }
+    package func watch() -> LatenessObserver { observer.makeReports(name: name, clock: time, isLoop: false) }
 }
 
-extension AnyTimerEngine.LatenessWatch {
-    fileprivate func look(_ fire: borrowing Fire, _ now_ns: Int64) {
-        if .nanoseconds(fire.lateness_ns(now_ns)) > bound { handler(fire.described(now_ns)) }
+extension AnyTimerEngine.LatenessWatch: FireObserver {
+    package func willPark(_ park: Park) {}
+    package func didWake(from park: Park) {}
+
+    package func willCall(_ fire: borrowing Fire) {
+        if fire.owner == nil { look(fire) }
     }
 
-    fileprivate func look(_ tick: LeftOutTick) {
-        guard .nanoseconds(tick.leftOut_ns.subtractingSaturating(tick.lateFrom_ns)) > bound else { return }
-        handler(
-            TimerFire(
-                token: tick.timer,
-                deadline_ns: tick.deadline_ns,
-                firedAt_ns: tick.leftOut_ns,
-                missedTicks: tick.missedTicks
-            )
-        )
+    package func didCall(_ fire: borrowing Fire) {
+        // The lateness of a source is known once its call was made.
+        if fire.owner != nil { look(fire) }
+    }
+
+    private func look(_ fire: borrowing Fire) {
+        if .nanoseconds(fire.lateness_ns(fire.called_ns)) > bound { handler(fire.described(fire.called_ns)) }
     }
 }
 
@@ -103,7 +31,7 @@ extension AnyTimerEngine {
     /// returned; a call on a queue, on an actor or by a task is reported where it runs. `handler` must be short. A bound of 0 or
     /// less, and NaN, report each fire that is late at all. Any thread; several handlers may watch one engine.
     ///
-    /// A tick that `.skip` leaves out is reported too, with `isLeftOut`, before the next call or before the thread sleeps.
+    /// A tick that `.skip` leaves out is reported too, with `isLeftOut`, as soon as the thread leaves it out.
     ///
     /// As long as nobody has watched an engine, a fire reads one flag. From then on the engine's thread notes what it does:
     /// that takes some tens of nanoseconds for a fire in time, and some microseconds for a late one, before its handler
@@ -119,9 +47,9 @@ extension AnyTimerEngine {
     /// The recorder of what the engine's thread does; nil, as at first, records nothing. One recorder may serve many
     /// engines and loops. Any thread.
     public final var flightRecorder: FlightRecorder? {
-        get { core.observer.value?.flightRecorder }
+        get { core.observer.reports?.flightRecorder }
         set {
-            if newValue != nil || core.observer.value != nil { core.watch().flightRecorder = newValue }
+            if newValue != nil || core.observer.reports != nil { core.watch().flightRecorder = newValue }
         }
     }
 }

@@ -98,7 +98,7 @@ extension EngineCore: VirtualTimeParticipant {
             slept = endSleep()
         }
         let end = turn(slept, limit_ns: max(now_ns, slept.horizon_ns), &fire)
-        if case .parked(let park) = end, isWatched.load(ordering: .relaxed) { willPark(park) }
+        if case .parked(let park) = end { observer.value?.willPark(park) }
         if case .prepared = end {
             moved.withLock { $0.keepPrepared(&fire, slept.horizon_ns) }
             return progress(isBeforeDeadline: true) != before
@@ -114,9 +114,7 @@ extension EngineCore: VirtualTimeParticipant {
 
     private func endSleep() -> Slept {
         let now_ns = time.now_ns
-        if isWatched.load(ordering: .relaxed) {
-            observer.value?.didWake(from: moved.withLock { $0.sleep?.park } ?? Park(until_ns: .max))
-        }
+        observer.value?.didWake(from: moved.withLock { $0.sleep?.park } ?? Park(until_ns: .max))
         guard let sleep = moved.withLock({ $0.sleep.take() }), sleep.wake_ns <= now_ns else { return Slept() }
         if !sleep.park.isPrecise { return Slept(deadline_ns: sleep.length_ns < 0 ? nil : sleep.park.until_ns) }
         moved.withLock { _ in

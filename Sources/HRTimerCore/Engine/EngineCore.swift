@@ -26,8 +26,6 @@ package final class EngineCore: Sendable {
     /// On virtual time, the point at which the engine has stopped.
     let moved = Locked(MovedThread())
     let commit: FireCommit
-    /// Whether somebody watches the engine's fires; see `EngineCore+Lateness`.
-    let isWatched: Atomic<Bool>
     package let observer: ObserverPlace
     private let thread = Locked(EngineThread())
     private let hasSettingResults = Latch()
@@ -47,15 +45,13 @@ package final class EngineCore: Sendable {
     package init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
         self.configuration = configuration
         time = configuration.time.on(configuration.clock)
-        isWatched = Atomic(configuration.latenessWatch != nil)
-        observer = ObserverPlace()
+        observer = ObserverPlace(configuration.latenessWatch)
         defersMoves = configuration.defersMoves ?? true
         waiter = try Waiter(configuration.parkStrategy, clock: configuration.clock)
         wakesLater =
             configuration.parkStrategy == .timerfd && configuration.precision == .normal
             && !configuration.realTime.wakesSystem
-        var initial = FiringCore(precision: configuration.precision, now_ns: time.now_ns)
-        if configuration.latenessWatch != nil { initial.leftOut = [] }
+        let initial = FiringCore(precision: configuration.precision, now_ns: time.now_ns)
         commit = initial.commit
         state = Locked(initial)
         spinBudget = configuration.commonSpinBudget ?? SpinBudget.of(configuration.spinBudget, configuration.time)
@@ -144,7 +140,7 @@ extension EngineCore {
             return (token, mustWake, canWait)
         }
         if token == .stale { return .stale }
-        if isWatched.load(ordering: .relaxed) { noteArmed(token) }
+        observer.reports?.noteArmed(token)
         if mustWake, !canWait || !waiter.wake(at: deadline_ns) { wake() }
         return token
     }
@@ -171,7 +167,7 @@ extension EngineCore {
         }
         guard let mustWake else { return false }
         if mustWake { wake() }
-        if isWatched.load(ordering: .relaxed) { noteArmed(token) }
+        observer.reports?.noteArmed(token)
         return true
     }
 
@@ -308,15 +304,15 @@ extension EngineCore {
 
     private func sleep(until park: Park, _ wakeLatency: WakeLatency?) -> Slept {
         hrt_probe_park(park.until_ns, park.isPrecise ? 1 : 0)
-        if isWatched.load(ordering: .relaxed) { willPark(park) }
+        observer.value?.willPark(park)
         let isWoken = wakeLatency.map { boundLatency($0, park) } ?? false
-        let slept = isWoken ? Slept() : sleepUnwatched(until: park)
-        if isWatched.load(ordering: .relaxed) { observer.value?.didWake(from: park) }
+        let slept = isWoken ? Slept() : wait(until: park)
+        observer.value?.didWake(from: park)
         hrt_probe_wake(park.until_ns, park.isPrecise ? 1 : 0)
         return slept
     }
 
-    private func sleepUnwatched(until park: Park) -> Slept {
+    private func wait(until park: Park) -> Slept {
         guard park.isPrecise else {
             return waiter.wait(until: park.until_ns) ? Slept() : Slept(deadline_ns: park.until_ns)
         }
@@ -378,11 +374,7 @@ extension EngineCore {
             guard let isCommitted = commitAtDeadline(&fire, &now_ns, &spun_ns) else { return nil }
             if !isCommitted { return (false, spun_ns) }
         }
-        if isWatched.load(ordering: .relaxed) {
-            deliverWatched(&fire, now_ns)
-        } else {
-            fire.deliver(now_ns, on: time)
-        }
+        fire.deliver(now_ns, on: time, observer.value)
         return (true, spun_ns)
     }
 
@@ -406,10 +398,7 @@ extension EngineCore {
         return true
     }
 
-    /// The part of a spin that is left to the call itself. 0 if the clock can be set back meanwhile, and if a watch is told
-    /// before the call how late it is.
-    private var lastSpin_ns: Int64 {
-        time.clock == .monotonic && configuration.latenessWatch == nil ? Fire.lastSpin_ns : 0
-    }
+    /// The part of a spin that is left to the call itself. 0 if the clock can be set back meanwhile.
+    private var lastSpin_ns: Int64 { time.clock == .monotonic ? Fire.lastSpin_ns : 0 }
 }
 #endif

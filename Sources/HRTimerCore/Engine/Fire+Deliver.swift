@@ -5,9 +5,15 @@ import CHRTimer
 extension Fire {
     /// Calls the handler. First spins to the deadline if that is ahead of `now_ns`, the clock's last reading: by `lastSpin_ns`
     /// at most, or by more if the clock was set back since. Must be called without the lock held.
-    package mutating func deliver(_ now_ns: Int64, on time: TimeBase) {
+    package mutating func deliver(_ now_ns: Int64, on time: TimeBase, _ observer: (any FireObserver)?) {
         spinOut(now_ns, time)
-        hrt_probe_fire(token.slot, deadline_ns, called_ns)
+        observer?.willCall(self)
+        call()
+        observer?.didCall(self)
+    }
+
+    private mutating func call() {
+        if target != nil { hrt_probe_fire(token.slot, deadline_ns, called_ns) }
         switch target {
         case .handler(let handler): handler(described(called_ns))
         case .owner(let owner):
@@ -15,7 +21,10 @@ extension Fire {
             // Released here, without the lock: the owner may have another handler by now.
             function = nil
             callback = nil
-        case nil: break
+        case nil:
+            // A tick that was left out; its owner may tell somebody.
+            callback?.run()
+            callback = nil
         }
     }
 

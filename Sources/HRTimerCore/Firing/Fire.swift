@@ -35,8 +35,11 @@ package struct Fire: ~Copyable {
     /// Ticks beside the one of the call, and how many of them nobody had counted before.
     package var missedTicks = 0
     var newlyMissed = 0
-    /// The number of ticks that the policy left out, with this one, so that there is no call. Set by an owner that makes none.
+    /// The number of ticks that the policy left out, with this one, so that nothing is called; set by an owner whose `prepare`
+    /// returns false. The fire passes the driver nevertheless, for those who watch: with no target, and a callback of the owner's.
     package var leftOut = 0
+    /// How much later than its deadline it may be on purpose, to share a wake-up.
+    var tolerance_ns: Int64 = 0
     /// The call inside which a nested run of a loop makes this one, on the same thread.
     var outer: FiringCore.Call?
     /// What an owner leaves to be done, and to be freed, after unlocking.

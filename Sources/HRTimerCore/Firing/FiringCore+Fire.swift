@@ -73,7 +73,8 @@ extension FiringCore {
         return prepareNext(.min, within: limit, &fire)
     }
 
-    /// Prepares an expired timer's call. Returns false if the policy leaves this tick out, or if there is nothing to call.
+    /// Prepares an expired timer's call, or a fire that calls nothing if the policy leaves this tick out. Returns false if there is
+    /// neither.
     private mutating func prepare(_ entry: ExpiredTimers.Entry, _ now_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = entry.token.slot
         records[slot].phase = .firing
@@ -86,14 +87,19 @@ extension FiringCore {
         fire.begun_ns = now_ns
         fire.isBeforeDeadline = entry.place_ns > now_ns
         fire.deadline_ns = records[slot].schedule.deadline_ns
+        fire.leftOut = 0
         fire.outer = running
         running = Call(token: fire.token, thread: hrt_thread_pointer())
-        guard prepare(target, max(now_ns, entry.place_ns), &fire) else {
+        let isCalled = prepare(target, max(now_ns, entry.place_ns), &fire)
+        fire.lateFrom_ns = max(fire.deadline_ns, records[slot].lateFrom_ns)
+        fire.tolerance_ns = allowedLateness_ns(of: slot)
+        if !isCalled {
             running = fire.outer
-            return false
+            fire.isBeforeDeadline = false
+            fire.missedTicks = fire.leftOut
+            return fire.leftOut > 0
         }
         fire.target = target
-        fire.lateFrom_ns = max(fire.deadline_ns, records[slot].lateFrom_ns)
         records[slot].isInCall = true
         account.statistics.fires += 1
         account.countMissed(fire.newlyMissed)
@@ -104,42 +110,10 @@ extension FiringCore {
 
     /// Prepares what to call as of `call_ns`. Returns false if there is no call.
     private mutating func prepare(_ target: TimerTarget, _ call_ns: Int64, _ fire: inout Fire) -> Bool {
-        let isToBeMade =
-            switch target {
-            case .handler: prepareHandler(call_ns, &fire)
-            case .owner(let owner): prepare(owner, call_ns, &fire)
-            }
-        if !isToBeMade, fire.leftOut > 0 { noteLeftOut(target, &fire, call_ns) }
-        return isToBeMade
-    }
-
-    /// Notes a tick that the policy left out, if somebody watches: no call will tell of it.
-    private mutating func noteLeftOut(_ target: TimerTarget, _ fire: inout Fire, _ now_ns: Int64) {
-        let missed = fire.leftOut
-        fire.leftOut = 0
-        if leftOut == nil { return }
-        let owner: (any TimerOwner)? =
-            switch target {
-            case .owner(let owner): owner
-            default: nil
-            }
-        let tick = LeftOutTick(
-            timer: fire.token,
-            owner: owner,
-            deadline_ns: fire.deadline_ns,
-            lateFrom_ns: max(fire.deadline_ns, records[fire.token.slot].lateFrom_ns),
-            leftOut_ns: now_ns,
-            missedTicks: missed,
-            tolerance_ns: allowedLateness_ns(of: fire.token)
-        )
-        leftOut?.append(tick)
-    }
-
-    /// Takes the ticks that were left out, to be reported without the lock.
-    package mutating func takeLeftOut() -> [LeftOutTick] {
-        guard let ticks = leftOut, !ticks.isEmpty else { return [] }
-        leftOut = []
-        return ticks
+        switch target {
+        case .handler: prepareHandler(call_ns, &fire)
+        case .owner(let owner): prepare(owner, call_ns, &fire)
+        }
     }
 
     private mutating func waitForCommit(_ token: TimerToken, _ deadline_ns: Int64) {
@@ -201,6 +175,11 @@ extension FiringCore {
     /// Ends a call whose handler has returned at `now_ns`, or that was withdrawn. Returns true if the fire's `letGo()` has
     /// something to do, after unlocking.
     package mutating func finish(_ fire: inout Fire, _ now_ns: Int64, wasCalled: Bool, spun_ns: Int64 = 0) -> Bool {
+        if fire.leftOut > 0 {
+            // Nothing was called, and the timer is armed already.
+            (fire.leftOut, fire.isTimerLive) = (0, true)
+            return fire.isUnfinished
+        }
         if let latch = waiters.release() { fire.waiters = latch }
         if prepared == fire.token {
             prepared = .stale

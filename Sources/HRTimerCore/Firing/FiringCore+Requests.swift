@@ -15,9 +15,8 @@ extension FiringCore {
     }
 
     /// How much later than its deadline the timer may fire to share a wake-up.
-    package func allowedLateness_ns(of token: TimerToken) -> Int64 {
-        guard precision == .coalesced, isLive(token), !records[token.slot].isPrecise else { return 0 }
-        return records[token.slot].allowedTolerance_ns
+    func allowedLateness_ns(of slot: UInt32) -> Int64 {
+        precision == .coalesced && !records[slot].isPrecise ? records[slot].allowedTolerance_ns : 0
     }
 
     /// Beyond so many timers, a wake-up for each costs more than it is worth to those that requested no tolerance.

@@ -53,8 +53,6 @@ import Synchronization
     var waiters = WaitList()
 
     package var account = FiringAccount()
-    /// The ticks that policies left out since somebody last took these; nil unless somebody watches the driver.
-    package var leftOut: [LeftOutTick]?
     @usableFromInline var hasEnded = false
     /// Identifies the process that the thread is in; a child of fork(2) has another generation.
     @usableFromInline let generation = hrt_fork_generation()

@@ -20,15 +20,6 @@ package protocol TimerOwner: AnyObject, Sendable {
     /// Ends the call, which was withdrawn if `wasCalled` is false. Called with the core's lock held.
     func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire)
 
-    /// Returns true if the call that is about to be made only submits the handler's call, to a queue, an actor or a task. That
-    /// call then reports to a watched core by itself; `submitted` returns what is known of it so far. Called before the call,
-    /// without a lock, on the core's thread.
-    func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool
-
-    /// Tells those who watch this timer alone of a late tick that its policy left out: `prepare` had counted it in the fire's
-    /// `leftOut`. Called without a lock, on the core's thread, if the core is watched.
-    func tickWasLeftOut(_ late: LateDelivery)
-
     /// Notes that the core has ended while the timer was pending, and calls nothing any more. Called once, without a lock: on
     /// the thread that ended the core or, if a call was under way, on the thread of that call, after `finish`.
     func coreHasEnded()
@@ -37,8 +28,6 @@ package protocol TimerOwner: AnyObject, Sendable {
 extension TimerOwner {
     package func laterDeadline(_ core: inout FiringCore, than armed_ns: Int64) -> Int64? { nil }
     package func shownDeadline_ns(_ armed_ns: Int64) -> Int64 { armed_ns }
-    package func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool { false }
-    package func tickWasLeftOut(_ late: LateDelivery) {}
 }
 
 /// A function that takes the owner, whose type the core does not know.

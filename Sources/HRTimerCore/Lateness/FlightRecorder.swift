@@ -71,7 +71,8 @@ public final class FlightRecorder: @unchecked Sendable {
         hrt_recorder_add(recorder, &record)
     }
 
-    package func addLate(_ call: LateCall, _ parts: LatenessParts) {
+    package func addLate(_ call: LateCall) {
+        let parts = call.explanation.parts
         let deadline_ns = call.called_ns.subtractingSaturating(parts.lateness_ns)
         if parts.lateness_ns <= bound_ns { return }
         for cause in LatenessCause.allCases where parts[cause] > 0 {

@@ -62,17 +62,16 @@ package final class LateHandlers: Sendable {
     /// The statistics of the fires that were later than the least bound.
     package var statistics: LatenessStatistics { entries.withLock { $0.statistics } }
 
-    /// Counts a fire that is late beyond the least bound, and calls the handlers whose bound it exceeds. The report is made
-    /// only for them.
-    package func call(_ parts: LatenessParts, _ report: () -> LatenessReport) {
-        let lateness_ns = parts.lateness_ns
+    /// Counts a call that is late beyond the least bound, and calls the handlers whose bound it exceeds.
+    package func call(_ call: LateCall) {
+        let lateness_ns = call.explanation.parts.lateness_ns
         guard isLate(lateness_ns) else { return }
         let late = entries.withLock { entries in
-            entries.statistics.add(parts)
+            entries.statistics.add(call.explanation.parts)
             return entries.all.filter { lateness_ns > $0.bound_ns }
         }
         if late.isEmpty { return }
-        let report = report()
+        let report = LatenessReport(call)
         for entry in late { entry.handler(report) }
     }
 }

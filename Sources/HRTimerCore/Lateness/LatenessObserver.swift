@@ -2,27 +2,29 @@
 import CHRTimer
 import Synchronization
 
-/// An observer of a thread that fires timers, which explains the late fires. An engine and a loop have one each, made when
-/// somebody first watches; before that a fire reads one flag.
+/// The observer that explains late fires, reports them, and feeds the flight recorder. An engine and a loop have one each, made
+/// when somebody first wants reports.
 ///
-/// The thread tells it when it parks, wakes and calls, and alone uses what the observer keeps of that. Handlers and statistics
-/// are under locks, since sources, links and ticks report calls that were made elsewhere.
-package final class LatenessObserver: @unchecked Sendable {
+/// The driver's thread tells it when it parks, wakes and calls, and alone uses what the observer keeps of that. Handlers and
+/// statistics are under locks, since sources, links and ticks report calls that were made elsewhere.
+package final class LatenessObserver: FireObserver, @unchecked Sendable {
     // Sendable: only the driver's thread touches `own`, on virtual time one thread at a time; the rest is constant, atomic or
     // locked.
-    package let name: String
+    private let name: String
     /// The driver's clock, and the monotonic clock of the same time base.
     private let clock: TimeBase
     private let time: TimeBase
     private let isLoop: Bool
     private let hasCounts: Bool
+    /// Who watches the driver besides.
+    private let other: (any FireObserver)?
     @exclusivity(unchecked)
     // Unsafe: only the driver's thread touches it, as above.
     nonisolated(unsafe) private var own = Own()
     private let handlers = LateHandlers()
     private let shared = Locked(Shared())
     // Unsafe: `shared` keeps the reference as long as this object exists.
-    private let recorder = Atomic<UnsafeRawPointer?>(nil)
+    private let recorder = Atomic<Unmanaged<FlightRecorder>?>(nil)
 
     private struct Own: ~Copyable {
         var timeline = ThreadTimeline()
@@ -32,10 +34,19 @@ package final class LatenessObserver: @unchecked Sendable {
         /// When the thread last woke.
         var woke_ns = Int64.min
         /// The call that is running.
-        var call: WatchedCall?
-        /// How far the driver's clock, and boot time, were ahead of the monotonic clock.
+        var call: Call?
+        /// How far the driver's clock, and boot time, were ahead of the monotonic clock when the thread parked.
         var ahead_ns: Int64 = 0
         var bootAhead_ns: Int64 = 0
+    }
+
+    /// A call that is running.
+    private struct Call {
+        var fire: LateFire
+        /// Whether it is late, and the kernel's counts were read for it.
+        var hasEvidence = false
+        /// Whether it only submits the handler's call, which reports by itself.
+        var isElsewhere = false
     }
 
     private struct Shared: Sendable {
@@ -43,26 +54,14 @@ package final class LatenessObserver: @unchecked Sendable {
         var armed_ns: [UInt32: (generation: UInt32, at_ns: Int64)] = [:]
     }
 
-    package init(name: String, clock: TimeBase, isLoop: Bool) {
-        self.name = name
+    init(name: String, clock: TimeBase, isLoop: Bool, beside other: (any FireObserver)?) {
+        (self.name, self.isLoop, self.other) = (name, isLoop, other)
         self.clock = clock
         time = clock.on(.monotonic)
-        self.isLoop = isLoop
         hasCounts = clock.hasKernelCounts
-        let now_ns = time.now_ns
-        own.ahead_ns = clock.now_ns.subtractingSaturating(now_ns)
-        own.bootAhead_ns = bootAhead_ns(now_ns)
+        own.ahead_ns = ahead_ns
+        own.bootAhead_ns = bootAhead_ns
     }
-}
-
-/// A call that is running. Instants are on the monotonic clock.
-package struct WatchedCall: Sendable {
-    package var fire: LateFire
-    package var timer: TimerToken
-    /// Whether the kernel's counts were read for it.
-    var hasEvidence = false
-    /// Whether the call only submits the handler's, which reports by itself.
-    var isElsewhere = false
 }
 
 // Any thread.
@@ -80,115 +79,88 @@ extension LatenessObserver {
     package var statistics: LatenessStatistics { handlers.statistics }
 
     package var flightRecorder: FlightRecorder? {
-        get {
-            guard let current = recorder.load(ordering: .acquiring) else { return nil }
-            // Unsafe: see `recorder`.
-            return Unmanaged<FlightRecorder>.fromOpaque(current).takeUnretainedValue()
-        }
+        get { recorder.load(ordering: .acquiring)?.takeUnretainedValue() }
         set {
             guard let newValue else { return recorder.store(nil, ordering: .releasing) }
             shared.withLock { if !$0.recorders.contains(where: { $0 === newValue }) { $0.recorders.append(newValue) } }
-            recorder.store(UnsafeRawPointer(Unmanaged.passUnretained(newValue).toOpaque()), ordering: .releasing)
+            recorder.store(Unmanaged.passUnretained(newValue), ordering: .releasing)
             lowerBound(to: newValue.bound_ns)
         }
     }
 
-    package func noteArmed(_ timer: TimerToken, _ now_ns: Int64) {
+    package func noteArmed(_ timer: TimerToken) {
+        let now_ns = time.now_ns
         shared.withLock { $0.armed_ns[timer.slot] = (timer.generation, now_ns) }
         record(.arm, timer, now_ns, now_ns, 0)
     }
 
     /// Counts a call that was late, wherever it was made, and tells those who watch.
-    package func report(_ call: LateCall, _ explanation: LatenessExplanation) {
-        let lateness_ns = explanation.parts.lateness_ns
-        guard isLate(lateness_ns) else { return }
-        hrt_probe_late(call.timer.slot, lateness_ns, UInt32(explanation.parts.largest.number))
-        recordLate(call, explanation.parts)
-        handlers.call(explanation.parts) { LatenessReport(call, explanation) }
+    package func report(_ call: LateCall) {
+        let parts = call.explanation.parts
+        guard isLate(parts.lateness_ns) else { return }
+        hrt_probe_late(call.timer.slot, parts.lateness_ns, UInt32(parts.largest.number))
+        flightRecorder?.addLate(call)
+        handlers.call(call)
     }
 
-    package func isLate(_ lateness_ns: Int64) -> Bool { handlers.isLate(lateness_ns) }
-
-    /// Explains a call on a queue, an actor or by a task that is about to begin: by what happened before it was submitted, and
-    /// by its wait there. Returns nil if the call is not late beyond the bounds. The caller reports the result after the
-    /// handler.
-    package func delivery(
-        _ submitted: SubmittedCall,
+    /// Explains a call of a source, a link or a task that is about to begin; its instants are on the driver's clock. If it was
+    /// submitted, it is late by what happened before, and by its wait; otherwise it is in the driver's running call, on that thread.
+    /// Returns nil if it is not late beyond the bounds. The caller reports the result after the handler.
+    package func explain(
+        _ submitted: SubmittedCall?,
+        of timer: TimerToken = .stale,
         deadline_ns: Int64,
-        name: @autoclosure () -> String,
-        timer: TimerToken,
-        bound_ns: Int64 = .max
-    ) -> LateDelivery? {
-        let called_ns = clock.now_ns
-        let ahead_ns = clock.clock == .monotonic ? 0 : time.now_ns.subtractingSaturating(called_ns)
-        let monotonic_ns = called_ns.addingSaturating(ahead_ns)
-        record(.delivery, timer, min(submitted.submitted_ns, monotonic_ns), monotonic_ns, 0)
-        let lateness_ns = called_ns.subtractingSaturating(deadline_ns)
-        guard isLate(lateness_ns) || lateness_ns > bound_ns else { return nil }
-        var call = LateCall(name: name(), called_ns: monotonic_ns)
-        call.timer = timer
-        let explanation = submitted.explained(deadline_ns.addingSaturating(ahead_ns), monotonic_ns)
-        return LateDelivery(call: call, explanation: explanation)
-    }
-}
-
-/// A late call that was made elsewhere than on the thread that fires.
-package struct LateDelivery: Sendable {
-    package var call: LateCall
-    package let explanation: LatenessExplanation
-
-    package init(call: LateCall, explanation: LatenessExplanation) {
-        (self.call, self.explanation) = (call, explanation)
+        called_ns: Int64
+    ) -> LateCall? {
+        let ahead_ns = ahead_ns
+        let called_ns = called_ns.subtractingSaturating(ahead_ns)
+        let deadline_ns = deadline_ns.subtractingSaturating(ahead_ns)
+        if let submitted { record(.delivery, timer, min(submitted.submitted_ns, called_ns), called_ns, 0) }
+        guard isLate(called_ns.subtractingSaturating(deadline_ns)) else { return nil }
+        let explanation = submitted?.explained(deadline_ns, called_ns) ?? explainRunning(deadline_ns, called_ns)
+        return LateCall(name: name, timer: timer, called_ns: called_ns, explanation)
     }
 
-    package var lateness_ns: Int64 { explanation.parts.lateness_ns }
-    package var report: LatenessReport { LatenessReport(call, explanation) }
-}
+    private func isLate(_ lateness_ns: Int64) -> Bool { handlers.isLate(lateness_ns) }
 
-/// What is known of a call when it is submitted to a queue, loop, actor or task. Instants are on the monotonic clock.
-package struct SubmittedCall: Sendable {
-    package var submitted_ns: Int64
-    /// Why the call was submitted late, if it was.
-    package var explanation: LatenessExplanation?
-    /// The cause of what `explanation` does not account for in a late submission.
-    package var cause = LatenessCause.wakeup
+    /// How far the driver's clock is ahead of the monotonic clock.
+    private var ahead_ns: Int64 {
+        clock.clock == .monotonic ? 0 : clock.now_ns.subtractingSaturating(time.now_ns)
+    }
 
-    package init(submitted_ns: Int64) { self.submitted_ns = submitted_ns }
+    private var bootAhead_ns: Int64 { time.on(.bootTime).now_ns.subtractingSaturating(time.now_ns) }
 
-    /// Returns the explanation with the wait since the submission added.
-    package func explained(_ deadline_ns: Int64, _ called_ns: Int64) -> LatenessExplanation {
-        let submitted_ns = min(submitted_ns, called_ns)
-        var result = explanation ?? LatenessExplanation(parts: LatenessParts(0))
-        let before_ns = max(0, submitted_ns.subtractingSaturating(deadline_ns))
-        if result.parts.lateness_ns != before_ns {
-            // The submission was not late beyond the bound, or the lateness counts from another deadline now.
-            var parts = LatenessParts(before_ns)
-            for cause in LatenessCause.allCases { parts.take(result.parts[cause], for: cause) }
-            parts.take(parts.rest_ns, for: cause)
-            result.parts = parts
-        }
-        result.parts.add(called_ns.subtractingSaturating(max(deadline_ns, submitted_ns)), for: .delivery)
-        return result
+    private func record(
+        _ kind: FlightRecorder.Kind,
+        _ timer: TimerToken,
+        _ begin_ns: Int64,
+        _ end_ns: Int64,
+        _ value: Int64
+    ) {
+        flightRecorder?.add(kind, timer, begin_ns, end_ns, value)
     }
 }
 
 // The driver's thread.
 extension LatenessObserver {
-    /// Notes that the thread is about to sleep as `park` says, on its own clock.
     package func willPark(_ park: Park) {
+        other?.willPark(park)
         let now_ns = time.now_ns
         own.parked_ns = now_ns
         if hasCounts { own.evidence.willPark(now_ns, isPrecise: park.isPrecise) }
-        noteClocks(now_ns)
+        // Only steps and suspension change these. They are read here, where nobody waits for it.
+        if clock.clock == .monotonic { return }
+        own.ahead_ns = ahead_ns
+        own.bootAhead_ns = bootAhead_ns
     }
 
-    /// Notes that the thread is awake again, after it had parked as `park` says.
     package func didWake(from park: Park) {
+        other?.didWake(from: park)
         let now_ns = time.now_ns
         let parked_ns = own.parked_ns.take()
-        own.woke_ns = now_ns
-        // The thread may have parked before anybody watched.
+        // The thread may have parked before anybody watched; a loop that spins says twice that it woke.
         if parked_ns == nil, !own.timeline.isEmpty { return }
+        own.woke_ns = now_ns
         let planned_ns = park.until_ns < .max ? park.until_ns.subtractingSaturating(own.ahead_ns) : .max
         own.timeline.add(.parked, parked_ns ?? .min, now_ns, planned_ns: planned_ns)
         guard let parked_ns else { return }
@@ -196,139 +168,82 @@ extension LatenessObserver {
         record(.park, .stale, parked_ns, now_ns, planned_ns)
     }
 
-    /// Reads the differences of the clocks, which only steps and suspension change. Called where nobody waits for it.
-    private func noteClocks(_ now_ns: Int64) {
-        if clock.clock == .monotonic { return }
-        own.ahead_ns = clock.now_ns.subtractingSaturating(now_ns)
-        own.bootAhead_ns = bootAhead_ns(now_ns)
-    }
-
-    private func bootAhead_ns(_ now_ns: Int64) -> Int64 { time.on(.bootTime).now_ns.subtractingSaturating(now_ns) }
-
-    /// Notes how far the clock was set ahead since the thread parked, and how long the system was suspended.
-    private func followClocks(_ call: inout WatchedCall, _ ahead_ns: Int64) {
-        if clock.clock == .monotonic { return }
-        let (before_ns, bootBefore_ns) = (own.ahead_ns, own.bootAhead_ns)
-        // Two readings in a row differ by less than a microsecond, unless the thread is interrupted between them.
-        call.fire.suspended_ns = max(0, bootAhead_ns(time.now_ns).subtractingSaturating(bootBefore_ns) - 1_000)
-        if clock.clock == .bootTime { return }
-        call.fire.step_ns =
-            ahead_ns.subtractingSaturating(before_ns).subtractingSaturating(call.fire.suspended_ns) - 1_000
-    }
-
-    /// Begins a call, right before its handler. `tolerance_ns` is called for late fires only.
-    package func beginCall(_ fire: borrowing Fire, _ now_ns: Int64, tolerance_ns: () -> Int64) {
-        let ahead_ns = clock.clock == .monotonic ? 0 : now_ns.subtractingSaturating(time.now_ns)
+    package func willCall(_ fire: borrowing Fire) {
+        other?.willCall(fire)
+        let ahead_ns = ahead_ns
         // A deadline before the clock's zero means "now": such a timer is not late before it was armed.
         let deadline_ns = fire.deadline_ns < 0 ? max(fire.deadline_ns, fire.lateFrom_ns) : fire.deadline_ns
-        var call = WatchedCall(
+        let lateness_ns = fire.called_ns.subtractingSaturating(deadline_ns)
+        var call = Call(
             fire: LateFire(
                 deadline_ns: deadline_ns.subtractingSaturating(ahead_ns),
                 lateFrom_ns: fire.lateFrom_ns.subtractingSaturating(ahead_ns),
-                called_ns: now_ns.subtractingSaturating(ahead_ns)
-            ),
-            timer: fire.token
+                called_ns: fire.called_ns.subtractingSaturating(ahead_ns)
+            )
         )
         call.fire.isLoop = isLoop
-        let lateness_ns = now_ns.subtractingSaturating(deadline_ns)
+        call.fire.tolerance_ns = fire.tolerance_ns
         if isLate(lateness_ns), !fire.isEarly {
-            call.fire.tolerance_ns = tolerance_ns()
-            followClocks(&call, ahead_ns)
-            takeEvidence(&call)
-        } else {
+            followClocks(&call.fire, ahead_ns)
+            if hasCounts { call.fire.evidence = own.evidence.take(call.fire.called_ns, since: call.fire.lateFrom_ns) }
+            call.hasEvidence = true
+        } else if fire.leftOut == 0 {
             own.evidence.notePunctual(lateness_ns)
         }
         if fire.isBeforeDeadline, !fire.isEarly, own.woke_ns > .min {
             record(.spin, fire.token, own.woke_ns, call.fire.called_ns, 0)
         }
-        if let owner = fire.owner {
-            let submitted = SubmittedCall(submitted_ns: call.fire.called_ns)
-            call.isElsewhere = owner.notesSubmission {
-                var submitted = submitted
-                if call.hasEvidence { submitted.explanation = call.fire.explained(by: own.timeline) }
-                return submitted
-            }
-        }
         own.call = call
     }
 
-    private func takeEvidence(_ call: inout WatchedCall) {
-        call.hasEvidence = true
-        if hasCounts { call.fire.evidence = own.evidence.take(call.fire.called_ns, since: call.fire.lateFrom_ns) }
+    package func didCall(_ fire: borrowing Fire) {
+        endCall(fire, time.now_ns)
+        other?.didCall(fire)
     }
 
-    /// Ends a call whose handler has returned, at `ended_ns` on the monotonic clock.
-    package func endCall(_ fire: borrowing Fire, _ ended_ns: Int64, tolerance_ns: () -> Int64) {
-        guard var call = own.call.take() else { return }
-        if fire.isBeforeDeadline { call.fire.called_ns = max(call.fire.called_ns, called_ns(fire)) }
+    private func endCall(_ fire: borrowing Fire, _ ended_ns: Int64) {
+        // Somebody may have begun to watch in the handler.
+        guard let call = own.call.take() else { return }
+        let called_ns = call.fire.called_ns
+        let late = explained(call, fire, ended_ns)
+        if fire.leftOut == 0 {
+            own.timeline.add(.called, called_ns, ended_ns, timer: fire.token)
+            own.evidence.noteCall(of: ended_ns.subtractingSaturating(called_ns))
+            record(.call, fire.token, called_ns, ended_ns, call.fire.deadline_ns)
+        }
+        if let late { report(late) }
+    }
+
+    /// Explains a call that has ended. Returns nil if it is not to be reported here.
+    private func explained(_ call: Call, _ fire: borrowing Fire, _ ended_ns: Int64) -> LateCall? {
         let lateness_ns = call.fire.called_ns.subtractingSaturating(call.fire.deadline_ns)
-        let isReported = isLate(lateness_ns) && !fire.isEarly && !call.isElsewhere
-        if isReported, !call.hasEvidence {
-            call.fire.tolerance_ns = tolerance_ns()
-            takeEvidence(&call)
-        }
-        var explained: LatenessExplanation?
-        var late = LateCall(name: name, called_ns: call.fire.called_ns)
-        if isReported {
-            late.isThrottled = takeSlowEvidence(&call.fire, ended_ns)
-            late.missedTicks = fire.missedTicks
-            explained = call.fire.explained(by: own.timeline)
-            late.timer = call.timer
-            late.armed_ns = armed_ns(call.timer)
-        }
-        own.timeline.add(.called, call.fire.called_ns, ended_ns, .max, call.timer)
-        own.evidence.noteCall(of: ended_ns.subtractingSaturating(call.fire.called_ns))
-        record(.call, call.timer, call.fire.called_ns, ended_ns, call.fire.deadline_ns)
-        if let explained { report(late, explained) }
-    }
-
-    /// Takes the kernel's counts that are slow to read, if the fire is late enough. Returns whether the thread was throttled.
-    private func takeSlowEvidence(_ fire: inout LateFire, _ now_ns: Int64) -> Bool {
-        guard hasCounts, fire.called_ns.subtractingSaturating(fire.deadline_ns) >= LateFire.longestWakeup_ns else {
-            return false
-        }
-        let slow = own.evidence.takeSlow(now_ns)
-        fire.evidence.stolen_ns = slow.stolen_ns
-        fire.evidence.throttled_ns = slow.throttled_ns
-        return slow.throttled_ns > 0
-    }
-
-    /// Reports ticks that policies left out, each as late as it was then. Between two calls, or before the thread parks.
-    package func reportLeftOut(_ ticks: [LeftOutTick]) {
-        for tick in ticks {
-            if let late = reportLeftOut(tick) { tick.owner?.tickWasLeftOut(late) }
-        }
-    }
-
-    private func reportLeftOut(_ tick: LeftOutTick) -> LateDelivery? {
-        let ahead_ns = clock.clock == .monotonic ? 0 : clock.now_ns.subtractingSaturating(time.now_ns)
-        // As in `beginCall`: a deadline before the clock's zero means "now".
-        let deadline_ns = tick.deadline_ns < 0 ? max(tick.deadline_ns, tick.lateFrom_ns) : tick.deadline_ns
-        let fire = LateFire(
-            deadline_ns: deadline_ns.subtractingSaturating(ahead_ns),
-            lateFrom_ns: tick.lateFrom_ns.subtractingSaturating(ahead_ns),
-            called_ns: tick.leftOut_ns.subtractingSaturating(ahead_ns)
+        guard call.hasEvidence, !call.isElsewhere, isLate(lateness_ns) else { return nil }
+        var late = call.fire
+        // These take tens of microseconds to read, so after the handler.
+        let readsSlow = hasCounts && lateness_ns >= LateFire.longestWakeup_ns
+        let slow = readsSlow ? own.evidence.takeSlow(ended_ns) : (stolen_ns: 0, throttled_ns: 0)
+        late.evidence.stolen_ns = slow.stolen_ns
+        late.evidence.throttled_ns = slow.throttled_ns
+        var result = LateCall(
+            name: name,
+            timer: fire.token,
+            called_ns: late.called_ns,
+            late.explained(by: own.timeline)
         )
-        guard isLate(fire.called_ns.subtractingSaturating(fire.deadline_ns)) else { return nil }
-        var call = WatchedCall(fire: fire, timer: tick.timer)
-        call.fire.isLoop = isLoop
-        call.fire.tolerance_ns = tick.tolerance_ns
-        followClocks(&call, ahead_ns)
-        takeEvidence(&call)
-        var late = LateCall(name: name, called_ns: call.fire.called_ns)
-        late.isThrottled = takeSlowEvidence(&call.fire, call.fire.called_ns)
-        late.timer = tick.timer
-        late.armed_ns = armed_ns(tick.timer)
-        late.missedTicks = tick.missedTicks
-        late.isLeftOut = true
-        let explained = call.fire.explained(by: own.timeline)
-        report(late, explained)
-        return LateDelivery(call: late, explanation: explained)
+        result.armed_ns = armed_ns(fire.token)
+        result.isThrottled = slow.throttled_ns > 0
+        result.missedTicks = fire.missedTicks
+        result.isLeftOut = fire.leftOut > 0
+        return result
     }
 
-    private func called_ns(_ fire: borrowing Fire) -> Int64 {
-        if clock.clock == .monotonic { return fire.called_ns }
-        return fire.called_ns.subtractingSaturating(clock.now_ns.subtractingSaturating(time.now_ns))
+    /// Notes how far the clock was set ahead since the thread parked, and how long the system was suspended.
+    private func followClocks(_ fire: inout LateFire, _ ahead_ns: Int64) {
+        if clock.clock == .monotonic { return }
+        // Two readings in a row differ by less than a microsecond, unless the thread is interrupted between them.
+        fire.suspended_ns = max(0, bootAhead_ns.subtractingSaturating(own.bootAhead_ns) - 1_000)
+        if clock.clock == .bootTime { return }
+        fire.step_ns = ahead_ns.subtractingSaturating(own.ahead_ns).subtractingSaturating(fire.suspended_ns) - 1_000
     }
 
     private func armed_ns(_ timer: TimerToken) -> Int64? {
@@ -338,51 +253,30 @@ extension LatenessObserver {
         return max(noted.at_ns, ended_ns ?? .min)
     }
 
-    /// Returns why the running call is late; nil if it is not. To be called inside its handler.
-    package func explainLateCall() -> LatenessExplanation? {
-        guard let call = own.call, call.hasEvidence else { return nil }
-        return call.fire.explained(by: own.timeline)
+    /// Returns what is known of the running call, which only submits that of a handler, to a queue, an actor or a task. That
+    /// call reports by itself, and this one does not. To be called inside the call.
+    package func submission() -> SubmittedCall {
+        guard var call = own.call else { return SubmittedCall(submitted_ns: time.now_ns) }
+        call.isElsewhere = true
+        own.call = call
+        var submitted = SubmittedCall(submitted_ns: call.fire.called_ns)
+        if call.hasEvidence { submitted.explanation = call.fire.explained(by: own.timeline) }
+        return submitted
     }
 
-    /// Returns why the running call is late, counted from `deadline_ns` instead of the fire's own deadline, and when it was
-    /// called on the monotonic clock. Both arguments are on the driver's clock. To be called inside the handler.
-    package func explainCurrent(deadline_ns: Int64, called_ns: Int64) -> (called_ns: Int64, LatenessExplanation) {
-        let ahead_ns = clock.clock == .monotonic ? 0 : clock.now_ns.subtractingSaturating(time.now_ns)
-        let deadline_ns = deadline_ns.subtractingSaturating(ahead_ns)
-        let called_ns = called_ns.subtractingSaturating(ahead_ns)
-        var fire = own.call?.fire ?? LateFire(deadline_ns: deadline_ns, called_ns: called_ns)
-        if own.call?.hasEvidence == false, hasCounts {
-            fire.evidence = own.evidence.take(called_ns, since: max(deadline_ns, fire.lateFrom_ns))
-            own.call?.hasEvidence = true
-            own.call?.fire.evidence = fire.evidence
+    /// Explains why the running call is late, counted from another deadline than the fire's own.
+    private func explainRunning(_ deadline_ns: Int64, _ called_ns: Int64) -> LatenessExplanation {
+        var call = own.call ?? Call(fire: LateFire(deadline_ns: deadline_ns, called_ns: called_ns))
+        let lateFrom_ns = max(deadline_ns, call.fire.lateFrom_ns)
+        if own.call != nil, !call.hasEvidence, hasCounts {
+            call.fire.evidence = own.evidence.take(called_ns, since: lateFrom_ns)
+            call.hasEvidence = true
+            own.call = call
         }
-        fire.deadline_ns = deadline_ns
-        fire.lateFrom_ns = max(deadline_ns, fire.lateFrom_ns)
-        fire.called_ns = called_ns
-        return (called_ns, fire.explained(by: own.timeline))
-    }
-}
-
-// The flight recorder, if there is one.
-extension LatenessObserver {
-    /// Any thread.
-    package func record(
-        _ kind: FlightRecorder.Kind,
-        _ timer: TimerToken,
-        _ begin_ns: Int64,
-        _ end_ns: Int64,
-        _ value: Int64
-    ) {
-        guard let recorder = recorder.load(ordering: .acquiring) else { return }
-        // Unsafe: see `recorder`.
-        let flight = Unmanaged<FlightRecorder>.fromOpaque(recorder)
-        flight._withUnsafeGuaranteedRef { $0.add(kind, timer, begin_ns, end_ns, value) }
-    }
-
-    private func recordLate(_ call: LateCall, _ parts: LatenessParts) {
-        guard let recorder = recorder.load(ordering: .acquiring) else { return }
-        let flight = Unmanaged<FlightRecorder>.fromOpaque(recorder)
-        flight._withUnsafeGuaranteedRef { $0.addLate(call, parts) }
+        call.fire.deadline_ns = deadline_ns
+        call.fire.lateFrom_ns = lateFrom_ns
+        call.fire.called_ns = called_ns
+        return call.fire.explained(by: own.timeline)
     }
 }
 #endif

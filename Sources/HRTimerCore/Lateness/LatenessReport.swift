@@ -57,7 +57,8 @@ public struct LatenessReport: Sendable {
     /// The cause of the longest part of the lateness.
     public var mainCause: LatenessCause { parts.first?.cause ?? .unexplained }
 
-    package init(_ call: LateCall, _ explanation: LatenessExplanation) {
+    package init(_ call: LateCall) {
+        let explanation = call.explanation
         name = call.name
         timer = call.timer == .stale ? nil : call.timer
         deadline = MonotonicInstant(nanoseconds: call.called_ns - explanation.parts.lateness_ns)
@@ -77,19 +78,20 @@ public struct LatenessReport: Sendable {
     }
 }
 
-/// The call that a report is about, or the tick that was left out.
-package struct LateCall {
+/// A call that was late, or a tick that was left out, and why. Instants are on the monotonic clock.
+package struct LateCall: Sendable {
     package var name: String
     package var timer = TimerToken.stale
     package var called_ns: Int64
+    package var explanation: LatenessExplanation
     package var armed_ns: Int64?
     package var isThrottled = false
     package var missedTicks = 0
     package var isLeftOut = false
 
-    package init(name: String, called_ns: Int64) {
-        self.name = name
-        self.called_ns = called_ns
+    package init(name: String, timer: TimerToken = .stale, called_ns: Int64, _ explanation: LatenessExplanation) {
+        (self.name, self.timer) = (name, timer)
+        (self.called_ns, self.explanation) = (called_ns, explanation)
     }
 }
 

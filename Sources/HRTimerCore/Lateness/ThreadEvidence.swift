@@ -63,7 +63,6 @@ package struct ThreadEvidence: ~Copyable {
 
     package mutating func didWake(parked_ns: Int64) { self.parked_ns += parked_ns }
 
-    @inline(never)
     private mutating func refresh(_ now_ns: Int64) {
         let counts = read()
         if !hasLateFire, base_ns > .min, fires > 0, counts.run_delay_ns >= 0 {

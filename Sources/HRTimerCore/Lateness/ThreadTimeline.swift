@@ -41,16 +41,12 @@ package struct ThreadTimeline: ~Copyable {
 
     var isEmpty: Bool { count == 0 }
 
-    package mutating func add(_ kind: Kind, _ begin_ns: Int64, _ end_ns: Int64, planned_ns: Int64 = .max) {
-        add(kind, begin_ns, end_ns, planned_ns, .stale)
-    }
-
     package mutating func add(
         _ kind: Kind,
         _ begin_ns: Int64,
         _ end_ns: Int64,
-        _ planned_ns: Int64,
-        _ timer: TimerToken
+        planned_ns: Int64 = .max,
+        timer: TimerToken = .stale
     ) {
         let place = stretches + count % Self.capacity
         count += 1

@@ -1,8 +1,9 @@
 import Dispatch
-import HRTimer
 import HRTimerTesting
 import TestSupport
 import Testing
+
+@testable import HRTimer
 
 /// Tests of why calls of loops, sources, links, sleeps and ticks are late, on frozen time.
 @Suite struct LatenessFaceTests {
@@ -134,22 +135,33 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A link whose handler is on the main actor is late by its delivery while that actor is busy")
-    @MainActor func linkOnActor() async {
+    @Test(
+        "A link whose handler is on a busy main actor is late by its delivery, after what delayed its loop, and counts once",
+        arguments: [0, 2] as [Int64]
+    )
+    @MainActor func linkOnActor(loopDelay: Int64) async {
         let loop = TimerLoop(time: time.base)
         let calls = Recorder<Int>()
         let link = DisplayLink(framesPerSecond: 100) { @MainActor _ in calls.append(1) }
         link.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
         link.add(to: loop, forMode: .default)
         // The main actor's thread waits meanwhile, so that its call comes after the clock has advanced.
-        let (time, first, later) = (time, at(10), at(14))
+        let (time, first, later) = (time, at(13), at(14))
+        if loopDelay > 0 {
+            loop.add(timer(9) { _ in time.advance(by: .milliseconds(1 + loopDelay)) }, forMode: .default)
+        }
         Self.onAnotherThread {
             loop.run(until: first)
             time.advance(to: later)
         }
         while calls.count == 0 { await Task.yield() }
         while reports.count == 0 { await Task.yield() }
-        #expect(reports.all.map(parts) == [[.delivery: .milliseconds(4)]])
+        var expected = [LatenessCause.delivery: Duration.milliseconds(4 - loopDelay)]
+        if loopDelay > 0 { expected[.handlerBefore] = .milliseconds(loopDelay) }
+        #expect(reports.all.map(parts) == [expected])
+        // The loop counts the call where it was made, and not where it was submitted.
+        #expect(loop.statistics.lateness.byCause == expected)
+        #expect(loop.statistics.lateness.lateFires == 1)
         link.invalidate()
     }
 
@@ -207,5 +219,26 @@ import Testing
         try await sleeper.value
         #expect(reports.all.map(parts) == [[.handlerBefore: .milliseconds(3)]])
         #expect(reports.all.first?.name == "sleep")
+    }
+
+    @Test("A late sleep in a watched loop is reported once, as a sleep, with what kept the loop from it")
+    func sleepInLoop() async throws {
+        let loop = TimerLoop(time: time.base)
+        loop.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
+        let sleeper = Task { [at = at(10)] in
+            let plan = Sleeper.Plan(until: at.nanoseconds, tolerance: .zero)
+            try await Sleeper.sleep(on: .loop(loop), plan)
+        }
+        while loop.limitInstant(forMode: .default) == nil { await Task.yield() }
+        loop.add(timer(9) { [time] _ in time.advance(by: .milliseconds(4)) }, forMode: .default)
+        time.advance(to: at(9))
+        // Two passes: the sleep was not due yet when the first one began.
+        Self.onAnotherThread {
+            for _ in 1...2 { _ = loop.run(mode: .default, before: .distantPast) }
+        }
+        try await sleeper.value
+        #expect(reports.all.map(parts) == [[.handlerBefore: .milliseconds(3)]])
+        #expect(reports.all.map(\.name) == ["sleep"])
+        #expect(loop.statistics.lateness.lateFires == 1)
     }
 }

@@ -194,7 +194,7 @@ import Testing
     private func end(_ fire: inout Fire, late_ns: Int64 = 0) -> Bool {
         let isCommitted = loop.core.commit.commit()
         let now_ns = deadline.nanoseconds + late_ns
-        if isCommitted { fire.deliver(now_ns, on: loop.time) }
+        if isCommitted { fire.deliver(now_ns, on: loop.time, nil) }
         loop.core.state.withLock { state in
             _ = state.finish(&fire, now_ns: now_ns, wasCalled: isCommitted)
         }

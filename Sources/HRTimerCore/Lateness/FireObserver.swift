@@ -1,0 +1,61 @@
+#if os(Linux)
+import Synchronization
+
+/// Somebody who watches the fires of a driver: of an engine's thread, of a loop's passes, or of virtual time in the place of
+/// either. The driver tells it at these four points and nowhere else, without a lock.
+///
+/// A tick that its policy leaves out passes the last two points as well, as a fire that calls nothing: see `Fire.leftOut`.
+package protocol FireObserver: Sendable {
+    /// The thread is about to sleep.
+    func willPark(_ park: Park)
+
+    /// The thread is awake again, maybe a spin window before the instant that it parked for.
+    func didWake(from park: Park)
+
+    /// The call is made next, at `called_ns` of the fire, which is on the driver's clock.
+    func willCall(_ fire: borrowing Fire)
+
+    /// The call has returned.
+    func didCall(_ fire: borrowing Fire)
+}
+
+/// The place of a driver's observer: nil unless somebody watches. Any thread may begin to watch while the driver's thread runs.
+package struct ObserverPlace: ~Copyable, Sendable {
+    private let configured: (any FireObserver)?
+    // Unsafe: set once, to an object that this value holds from then on.
+    private let reporting = Atomic<Unmanaged<LatenessObserver>?>(nil)
+
+    /// `configured` watches from the start.
+    package init(_ configured: (any FireObserver)? = nil) { self.configured = configured }
+
+    deinit { reporting.load(ordering: .acquiring)?.release() }
+
+    /// The observer that the driver tells. One atomic load.
+    package var value: (any FireObserver)? {
+        if let reports { return reports }
+        return configured
+    }
+
+    /// The observer that explains late fires; nil before somebody wants reports.
+    package var reports: LatenessObserver? { reporting.load(ordering: .acquiring)?.takeUnretainedValue() }
+
+    /// Returns the observer that explains late fires. From now on the driver's thread notes what it does.
+    package func makeReports(name: String, clock: TimeBase, isLoop: Bool) -> LatenessObserver {
+        if let reports { return reports }
+        let made = Unmanaged.passRetained(
+            LatenessObserver(name: name, clock: clock, isLoop: isLoop, beside: configured)
+        )
+        let (isFirst, first) = reporting.compareExchange(
+            expected: nil,
+            desired: made,
+            ordering: .acquiringAndReleasing
+        )
+        if isFirst { return made.takeUnretainedValue() }
+        // Another thread was faster.
+        made.release()
+        return first!.takeUnretainedValue()
+    }
+
+    package var statistics: LatenessStatistics { reports?.statistics ?? LatenessStatistics() }
+}
+#endif
