@@ -14,31 +14,31 @@ extension DisplayLink {
         _ handler: @escaping @Sendable (LatenessReport) -> Void
     ) -> LatenessSubscription {
         let made = LateHandlers()
-        let (handlers, loop) = state.withLock { state in
+        let handlers = withState { state in
             if state.lateHandlers == nil { state.lateHandlers = made }
-            return (state.lateHandlers ?? made, state.loop)
+            return state.lateHandlers ?? made
         }
-        loop?.core.watch().lowerBound(to: bound.nanosecondsOrZero)
+        loopCore?.watch().lowerBound(to: bound.nanosecondsOrZero)
         return handlers.add(beyond: bound.nanosecondsOrZero, handler)
     }
 
     /// Calls the link's handler, `lateness_ns` late, and then the handlers that watch. `submitted` records a call on an actor.
     func callWatched(
-        _ handler: Handler,
+        _ handler: OwnerFunction,
         _ handlers: LateHandlers,
         _ now_ns: Int64,
         _ lateness_ns: Int64,
         _ submitted: SubmittedCall?
     ) {
-        guard handlers.isLate(lateness_ns), let observer = state.withLock({ $0.loop })?.core.observer.value else {
-            return handler(self)
+        guard handlers.isLate(lateness_ns), let observer = loopCore?.observer.value else {
+            return handler.call(self)
         }
         let deadline_ns = now_ns.subtractingSaturating(lateness_ns)
         let call = LateCall(name: "display link", called_ns: now_ns)
         let explanation =
             submitted?.explained(deadline_ns, now_ns)
             ?? observer.explainCurrent(deadline_ns: deadline_ns, called_ns: now_ns).1
-        handler(self)
+        handler.call(self)
         // The loop itself reports calls on its own thread.
         if submitted != nil { observer.report(call, explanation) }
         handlers.call(explanation.parts) { LatenessReport(call, explanation) }

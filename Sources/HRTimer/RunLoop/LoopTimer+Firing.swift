@@ -29,7 +29,7 @@ extension LoopTimer {
 }
 
 // The loop's core calls these with its lock held, which guards the state of a timer in the loop; `coreHasEnded` without it.
-extension LoopTimer: TimerOwner {
+extension LoopTimer: LoopOwner {
     // A loop's timer is moved in the core at once.
     package func laterDeadline(_ core: inout FiringCore, than armed_ns: Int64) -> Int64? { nil }
 
@@ -94,8 +94,9 @@ extension TimerLoop {
         if after == .armed { return hasNext }
         switch after {
         case .armed, .unfinished: break
-        case .ended: fire.takeTimer()?.leave(core, fire.token)
-        case .elsewhere: fire.takeTimer()?.endCallElsewhere(by: core, now_ns: now_ns)
+        // Of a loop's owners, only its timers end by themselves.
+        case .ended: (fire.takeOwner() as? LoopTimer)?.leave(core, fire.token)
+        case .elsewhere: (fire.takeOwner() as? any LoopOwner)?.endCallElsewhere(by: core, now_ns: now_ns)
         }
         fire.letGo()
         now_ns = core.time.now_ns

@@ -20,8 +20,8 @@ extension TimerLoop {
         }
     }
 
-    /// Returns the deadline of a loop's timer. For a timer that follows another clock, this is the deadline as far as it is
-    /// known now.
+    /// Returns the deadline of a loop's timer or display link. For a timer that follows another clock, this is the deadline as far
+    /// as it is known now.
     static func shownDeadline_ns(
         _ target: TimerTarget?,
         _ deadline_ns: Int64,
@@ -29,8 +29,7 @@ extension TimerLoop {
     ) -> Int64 {
         switch target {
         case .owner(let owner):
-            // A loop has no other owners.
-            let timer = unsafeDowncast(owner, to: LoopTimer.self)
+            guard let timer = owner as? LoopTimer else { return owner.shownDeadline_ns(deadline_ns) }
             return timer.followed == nil ? deadline_ns : min(deadline_ns, timer.state.shownDeadline_ns(time))
         default: return deadline_ns
         }
