@@ -10,7 +10,8 @@ extension LoopTimer: CustomStringConvertible {
         let modes = modeNames
         return withState { state, time in
             guard state.handler != nil else { return "LoopTimer(invalid)" }
-            var parts = [state.repetition.repeats ? "every \(words(state.repetition.interval.whole_ns))" : "once"]
+            let recurrence = state.schedule.recurrence
+            var parts = [recurrence.repeats ? "every \(words(recurrence.interval.whole_ns))" : "once"]
             parts.append(state.isFiring ? "firing" : whenNext(state.shownDeadline_ns(time), time))
             if let clock = state.followed?.clock { parts.append("by \(clock)") }
             if state.tolerance_ns > 0 { parts.append("tolerance \(words(state.tolerance_ns))") }
@@ -46,11 +47,11 @@ extension TimerLoop: CustomStringConvertible {
             let count = state.core.count
             parts.append(counted(count, "timer"))
             var earliest_ns = Int64.max
-            state.core.forEachTimer { deadline_ns, _, target in
-                earliest_ns = min(earliest_ns, TimerLoop.shownDeadline_ns(target, deadline_ns, time))
+            state.core.forEachTimer { _, target in
+                earliest_ns = min(earliest_ns, TimerLoop.shownDeadline_ns(target, time))
             }
             if count > 0 { parts.append(whenNext(earliest_ns, time)) }
-            let sources = state.descriptors.entries.count
+            let sources = state.descriptors.sources.entries.count
             if sources > 0 { parts.append(counted(sources, "source")) }
             parts.append("\(state.core.precision)")
             return "\(name)(\(parts.joined(separator: ", ")))"

@@ -24,6 +24,17 @@ import Testing
         engine.shutdown()
     }
 
+    @Test("The description of an engine begins with the name of its clock's engines")
+    func engines() throws {
+        let time = ManualTime()
+        let engines: [AnyTimerEngine] = [
+            try TimerEngine(time: time.base), try BootTimeTimerEngine(time: time.base),
+            try WallTimerEngine(time: time.base),
+        ]
+        let names = engines.map { "\($0)".prefix { $0 != "(" } }
+        #expect(names == ["TimerEngine", "BootTimeTimerEngine", "WallTimerEngine"])
+    }
+
     @Test("A length of time has two or three digits and the largest unit that leaves a whole one")
     func lengths() {
         for (length_ns, text) in [

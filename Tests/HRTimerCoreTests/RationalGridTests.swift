@@ -85,7 +85,7 @@ import Testing
         for expected in [-1_666_666_666, -1_333_333_333, -1_000_000_000, -666_666_666, -333_333_333, 0, 333_333_334]
             as [Int64]
         {
-            recurrence.advance(&position)
+            position.deadline.advance(by: recurrence.interval)
             #expect(position.deadline_ns == expected)
         }
         let grid = Grid(anchor: ExactInstant(-2_000_000_000), number: 40, interval: ExactInterval(rate.interval))

@@ -37,6 +37,21 @@ import Testing
         for _ in 0..<100 { #expect(try await withManualTime { _ in TimerEngine.shared } !== shared) }
     }
 
+    @Test("Clocks without an engine of their own go by the time in which they are used, wherever they were made")
+    func clocks() async throws {
+        let (monotonic, boot, wall) = (MonotonicClock(), BootTimeClock(), WallClock())
+        #expect(!monotonic.id.isVirtual && !boot.id.isVirtual && !wall.id.isVirtual)
+        try await withManualTime { time in
+            #expect(monotonic.now == time.now && boot.now == time.bootTimeNow && wall.now == time.wallNow)
+            #expect(monotonic.id.isVirtual && boot.id.isVirtual && wall.id.isVirtual)
+            let start = time.now
+            try await monotonic.sleep(for: .seconds(60))
+            try await boot.sleep(for: .seconds(60))
+            try await wall.sleep(for: .seconds(60))
+            #expect(start.duration(to: time.now) == .seconds(180))
+        }
+    }
+
     @Test("Sources run on their own queues, serial, concurrent or main, and time stands still meanwhile")
     func queues() async throws {
         let queues = [

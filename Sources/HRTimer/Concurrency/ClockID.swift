@@ -19,16 +19,6 @@ public struct TimerClockID: Hashable, Sendable {
     public var isVirtual: Bool { time.isVirtual }
 }
 
-extension MonotonicClock: Identifiable {
-    /// Equal for all clocks that read the kernel's clock, and for all clocks on one virtual time.
-    public var id: TimerClockID { TimerClockID(time) }
-}
-
-extension EngineClock: Identifiable {
-    /// Equal for all clocks that read the same clock of the kernel, and for all such clocks on one virtual time.
-    public var id: TimerClockID { TimerClockID(time) }
-}
-
 #if compiler(>=6.2) && !compiler(>=6.5)
 /// The identity of the standard library's clocks, as in Swift 6.5: a package may write `where C.ID == SystemClockID`.
 ///

@@ -39,7 +39,7 @@ protocol EngineTimedClock {
 
 extension EngineClock: EngineTimedClock {
     func plan(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Plan? {
-        (deadline as? Instant).map { Sleeper.Plan(until: $0.nanoseconds, tolerance: tolerance as? Duration) }
+        (deadline as? Instant).map { plan($0, tolerance as? Duration) }
     }
 }
 

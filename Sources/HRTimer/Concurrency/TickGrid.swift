@@ -8,7 +8,7 @@ final class TickGrid: Sendable {
     let host: @Sendable () -> TimerHost
     private let phase: TimerPhase
     /// Has one seed for all consumers, so that each gets the same ticks.
-    private let jitter: Jitter?
+    let jitter: TickJitter?
 
     /// A stretch of equal intervals.
     struct Stretch: Sendable {
@@ -84,7 +84,7 @@ final class TickGrid: Sendable {
         self.time = time
         self.host = host
         self.phase = phase
-        self.jitter = jitter.map { $0.seeded(time.randomNumber()) }
+        self.jitter = jitter.map { TickJitter($0, random: time.randomNumber()) }
         var stretch = Stretch(first_ns: first_ns, every: interval)
         stretch.shift(phase, random: time.randomNumber())
         state = Locked(State(stretch: stretch))
@@ -118,11 +118,6 @@ final class TickGrid: Sendable {
             if watchers == nil { watchers = made }
             return watchers ?? made
         }
-    }
-
-    /// Returns the jitter for a consumer of ticks at that interval; nil if the ticks have none.
-    func tickJitter(_ recurrence: Recurrence) -> TickJitter? {
-        jitter.map { TickJitter($0, for: recurrence, random: 0) }
     }
 
     var interval: Duration { state.withLock { $0.stretch.interval.duration } }
@@ -236,13 +231,11 @@ struct TickConsumer {
     private let grid: TickGrid
     private let policy: MissedTickPolicy
     private let tolerance_ns: Int64
-    private var position = GridPosition(deadline_ns: .max)
-    /// The stretch for which `position` was set; nil before the first one.
+    private var schedule = TimerSchedule()
+    /// The stretch for which the schedule was set; nil before the first one.
     private var stretch: TickGrid.Stretch?
-    private var recurrence = Recurrence.once
-    private var jitter: TickJitter?
-    /// Whether a tick was returned and its consumer has not come back yet.
-    private var isConsuming = false
+    /// What follows the tick that was returned, until its consumer comes back; nil then.
+    private var following: TimerSchedule.Following?
     /// When the consumer last came back.
     private var returned_ns = Int64.min
     /// The submission of the wait that has ended, on a watched host.
@@ -261,55 +254,52 @@ struct TickConsumer {
         self.grid = grid
         self.policy = policy
         tolerance_ns = tolerance.nanosecondsRoundedUp
+        schedule.jitter = grid.jitter
     }
 
     mutating func next(isolation: isolated (any Actor)? = #isolation) async -> Tick? {
         if hasEnded { return nil }
-        if isConsuming {
-            isConsuming = false
+        if let following = following.take() {
             returned_ns = grid.time.now_ns
-            recurrence.end(&position, now_ns: returned_ns, &jitter)
+            schedule.end(following, now_ns: returned_ns)
         }
         var hasWaited = false
         while !Task.isCancelled, !grid.host().hasEnded, let now_ns = plan() {
             // Also for a tick that is already due: the sleep then gives the executor a turn.
-            if position.deadline_ns > now_ns || !hasWaited {
+            if schedule.deadline_ns > now_ns || !hasWaited {
                 submitted = nil
                 if await sleep(&submitted) == .cancellation { break }
                 hasWaited = true
                 // The consumer checks whether its plan is still valid.
                 continue
             }
-            let (deadline_ns, unreported) = (position.deadline_ns, position.unreported)
-            if let tick = take(now_ns) {
-                report(tick)
-                return tick
-            }
-            report(
-                Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: position.unreported - unreported),
-                isLeftOut: true
-            )
+            let (tick, isLeftOut) = take(now_ns)
+            report(tick, isLeftOut: isLeftOut)
+            if !isLeftOut { return tick }
         }
         hasEnded = true
         return nil
     }
 
-    /// Takes the tick that is due. Returns nil if the policy skips it.
-    private mutating func take(_ now_ns: Int64) -> Tick? {
-        let deadline_ns = position.deadline_ns
-        let nominal_ns = jitter?.nominal_ns(deadline_ns) ?? deadline_ns
-        guard let missed = recurrence.begin(&position, now_ns: now_ns, &jitter) else { return nil }
-        isConsuming = true
-        let lateness_ns = now_ns.subtractingSaturating(deadline_ns)
-        // With `.delay` a tick has no place on the grid.
-        let generation = policy.countsFromReturn ? -1 : stretch?.generation ?? 0
-        grid.count(nominal_ns, lateness_ns: lateness_ns, missed: missed, generation)
-        defer { submitted = nil }
-        return Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: missed, submitted: submitted)
+    /// Takes the tick that is due. Returns whether the policy leaves it out.
+    private mutating func take(_ now_ns: Int64) -> (Tick, isLeftOut: Bool) {
+        let (deadline_ns, nominal_ns) = (schedule.deadline_ns, schedule.position.deadline_ns)
+        switch schedule.begin(now_ns: now_ns) {
+        case .leftOut(let missed):
+            return (Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: missed), true)
+        case .call(let missed, let following):
+            self.following = following
+            let lateness_ns = now_ns.subtractingSaturating(deadline_ns)
+            // With `.delay` a tick has no place on the grid.
+            let generation = policy.countsFromReturn ? -1 : stretch?.generation ?? 0
+            grid.count(nominal_ns, lateness_ns: lateness_ns, missed: missed, generation)
+            let tick = Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: missed, submitted: submitted.take())
+            return (tick, false)
+        }
     }
 
     /// Reports a late tick to those who watch this sequence. The sleep tells those who watch the host.
-    private func report(_ tick: Tick, isLeftOut: Bool = false) {
+    private func report(_ tick: Tick, isLeftOut: Bool) {
         guard let handlers = grid.lateHandlers else { return }
         let lateness_ns = tick.firedAt_ns.subtractingSaturating(tick.deadline_ns)
         guard handlers.isLate(lateness_ns) else { return }
@@ -331,8 +321,8 @@ struct TickConsumer {
         -> Sleeper.Outcome
     {
         let plan = Sleeper.Plan(
-            until: position.deadline_ns,
-            tolerance: .nanoseconds(recurrence.tolerance_ns(requested: tolerance_ns))
+            until: schedule.deadline_ns,
+            tolerance: .nanoseconds(schedule.recurrence.tolerance_ns(requested: tolerance_ns))
         )
         let generation = stretch?.generation ?? 0
         return await Sleeper.sleep(on: grid.host(), plan) { sleeper in
@@ -348,21 +338,19 @@ struct TickConsumer {
     private mutating func plan() -> Int64? {
         guard let (present, ticks, now_ns) = grid.present() else { return nil }
         guard let former = stretch else {
-            position.move(to: grid.begin() ? ticks.anchor : ticks.advanced(past: now_ns).anchor)
+            schedule.position.move(to: grid.begin() ? ticks.anchor : ticks.advanced(past: now_ns).anchor)
             keep(present)
             return now_ns
         }
         if former.generation == present.generation { return now_ns }
-        jitter?.removeDelay(&position)
         if former.generation < present.forgetsBefore {
-            position.unreported = 0
-            position.move(to: ticks.anchor)
+            schedule.position = GridPosition(ticks.anchor)
         } else if policy.countsFromReturn {
             let (former_ns, present_ns) = (former.interval.whole_ns, present.interval.whole_ns)
             // The consumer's own interval begins when it comes back, be that after the change.
             let begun_ns = max(present.begun_ns, returned_ns)
-            let deadline_ns = scaled(position.deadline_ns, at: begun_ns, from: former_ns, to: present_ns)
-            position.move(to: ExactInstant(deadline_ns))
+            let deadline_ns = scaled(schedule.position.deadline_ns, at: begun_ns, from: former_ns, to: present_ns)
+            schedule.position.move(to: ExactInstant(deadline_ns))
         } else {
             follow(former.grid ?? ticks, ticks)
         }
@@ -372,16 +360,14 @@ struct TickConsumer {
 
     /// Moves the position to the present grid. Ticks before the present stretch were missed, under every policy.
     private mutating func follow(_ former: Grid, _ present: Grid) {
-        let number = former.number(at: position.deadline_ns)
-        position.miss(max(0, present.number.subtractingSaturating(number)))
-        position.move(to: present.instant(max(number, present.number)))
+        let number = former.number(at: schedule.position.deadline_ns)
+        schedule.position.miss(max(0, present.number.subtractingSaturating(number)))
+        schedule.position.move(to: present.instant(max(number, present.number)))
     }
 
     private mutating func keep(_ present: TickGrid.Stretch) {
         stretch = present
-        recurrence = Recurrence(interval: present.interval, policy: policy)
-        jitter = grid.tickJitter(recurrence)
-        jitter?.place(&position)
+        schedule.recurrence = Recurrence(interval: present.interval, policy: policy)
     }
 }
 #endif

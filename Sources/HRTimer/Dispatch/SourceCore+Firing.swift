@@ -11,10 +11,10 @@ extension SourceCore: TimerOwner {
         var deadline_ns = Int64.max
         if !state.isCancelled, !state.isInFlight, state.suspensions == 0, !state.isIdle {
             let record = engine.record(of: timer)
-            deadline_ns = record.pointee.position.deadline_ns
+            deadline_ns = record.pointee.schedule.deadline_ns
             let isOpen =
-                core.defersMoves && state.leeway_ns == 0 && !record.pointee.recurrence.repeats && state.alarm == nil
-                && state.precision == nil
+                core.defersMoves && state.leeway_ns == 0 && !record.pointee.schedule.recurrence.repeats
+                && state.alarm == nil && state.precision == nil
             movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
         }
         if let alarm = state.alarm {
@@ -74,7 +74,7 @@ extension SourceCore: TimerOwner {
     /// Whether a call of the event handler may be made now.
     private func isDue(_ state: borrowing State, _ engine: borrowing FiringCore) -> Bool {
         guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0, state.event != nil,
-            let deadline_ns = record(state, engine)?.pointee.position.deadline_ns
+            let deadline_ns = record(state, engine)?.pointee.schedule.deadline_ns
         else { return false }
         return deadline_ns < .max && deadline_ns <= now_ns(state)
     }
@@ -89,9 +89,9 @@ extension SourceCore: TimerOwner {
 
     package func laterDeadline(_ engine: inout FiringCore, than armed_ns: Int64) -> Int64? {
         guard let record = record(state, engine) else { return nil }
-        let before_ns = record.pointee.position.deadline_ns
+        let before_ns = record.pointee.schedule.deadline_ns
         close(engine)
-        let later_ns = record.pointee.position.deadline_ns
+        let later_ns = record.pointee.schedule.deadline_ns
         guard later_ns > before_ns else { return nil }
         movable_ns.store(later_ns, ordering: .relaxed)
         return state.hasLead ? beforeDeadline(later_ns, &state) : later_ns
@@ -111,22 +111,22 @@ extension SourceCore: TimerOwner {
             return false
         }
         if state.submit != nil { return prepareSubmission(now_ns, record, &engine, &fire) }
-        if fire.isBeforeDeadline {
-            // The nominal deadline: a jitter that is set meanwhile counts for it too.
-            engine.before.ticks = record.pointee.position
-            state.extras?.pointee.jitter?.removeDelay(&engine.before.ticks)
-        }
-        let (deadline_ns, unreported) = (record.pointee.position.deadline_ns, record.pointee.position.unreported)
-        guard Self.beginCall(now_ns, &state, record) else {
-            // The source was rescheduled for a later deadline, or its policy skips this tick.
-            if deadline_ns <= now_ns { fire.leftOut = record.pointee.position.unreported - unreported }
+        let deadline_ns = record.pointee.schedule.deadline_ns
+        switch Self.beginCall(now_ns, &state, record) {
+        case .call(let missed, let following):
+            engine.setFollowing(following)
+            state.engineSubmits = false
+            fire.callback = prepareWatched(deadline_ns: deadline_ns)
+            fire.missedTicks = missed
+            return true
+        case .leftOut(let missed):
+            fire.leftOut = missed
+            rearmForLater(&engine)
+            return false
+        case nil:
             rearmForLater(&engine)
             return false
         }
-        state.engineSubmits = false
-        fire.callback = prepareWatched(deadline_ns: deadline_ns)
-        fire.missedTicks = Int(clamping: state.data - 1)
-        return true
     }
 
     /// Returns the event handler, with what counts its calls and looks at their lateness around it.
@@ -143,7 +143,7 @@ extension SourceCore: TimerOwner {
         _ fire: inout Fire
     ) -> Bool {
         // Another thread has closed the movable deadline meanwhile: the engine does not know that the call is due later.
-        let deadline_ns = record.pointee.position.deadline_ns
+        let deadline_ns = record.pointee.schedule.deadline_ns
         let lead_ns = state.alarm == nil ? state.extras?.pointee.lead?.lead_ns ?? 0 : 0
         guard deadline_ns.subtractingSaturating(lead_ns) <= now_ns else {
             rearmForLater(&engine)
@@ -160,42 +160,40 @@ extension SourceCore: TimerOwner {
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) {
         close(engine)
         if !state.engineSubmits {
-            finishCall(wasCalled: wasCalled, now_ns, &engine, &fire.block)
+            finishCall(wasCalled: wasCalled, now_ns, &engine, &fire)
             return
         }
         // The submitted call ends on its queue.
         if wasCalled { return }
         state.isInFlight = state.isCancelled
-        rearmUnlessPutBack(&engine)
+        rearmIfChanged(&engine)
         if state.isCancelled { fire.block = Callback { [self] in finishCancellingOnTarget() } }
     }
 
     /// Finishes a call that was made on the engine's thread, or withdrawn. On that thread, with the lock held.
-    private func finishCall(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ block: inout Callback?) {
+    private func finishCall(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) {
         let latch = endRunning(&state)
-        if let record = record(state, engine) {
-            if wasCalled {
-                if let policy = state.policyAtReturn {
-                    state.endTick(state.alarm?.time.now_ns ?? now_ns, record, policy)
-                }
-            } else if state.policyOfCall != nil {
-                state.restoreTicks(engine.before, record)
+        if wasCalled {
+            if let following = engine.following(fire.token), let record = record(state, engine) {
+                record.pointee.schedule.end(following, now_ns: state.alarm?.time.now_ns ?? now_ns)
             }
+            _ = rearm(&state, &engine)
+        } else {
+            rearmIfChanged(&engine)
         }
-        if wasCalled { _ = rearm(&state, &engine) } else { rearmUnlessPutBack(&engine) }
         if latch == nil, !state.isCancelled { return }
         let isCancelled = state.isCancelled
         // On virtual time this thread may be inside the `cancel()` that has withdrawn the call.
         let isLater = !wasCalled && state.hasCancelHandler
-        block = Callback { [self] in
+        fire.block = Callback { [self] in
             latch?.open()
             if !isCancelled { return }
             if isLater { finishCancellingOnTarget() } else { finishCancelling() }
         }
     }
 
-    /// Rearms after a withdrawn call if a thread has changed the timer meanwhile; otherwise the engine restores the timer.
-    private func rearmUnlessPutBack(_ engine: inout FiringCore) {
+    /// Rearms after a withdrawn call if a thread has changed the timer meanwhile; otherwise the timer waits for the call again.
+    private func rearmIfChanged(_ engine: inout FiringCore) {
         guard let timer = state.timer, !engine.isUntouchedSinceCall(timer) else { return }
         _ = rearm(&state, &engine)
     }
@@ -228,18 +226,21 @@ extension SourceCore: TimerOwner {
     /// Takes a submitted call and counts its ticks, which the engine could not know when it counted the fire at the submission.
     private func takeSubmittedCall(_ state: inout State, _ engine: inout FiringCore) -> Callback? {
         guard Self.mayDeliver(state), let record = record(state, engine) else { return nil }
-        let (deadline_ns, unreported) = (record.pointee.position.deadline_ns, record.pointee.position.unreported)
+        let deadline_ns = record.pointee.schedule.deadline_ns
         let now_ns = now_ns(state)
         // Without a handler, as where the engine prepares a call.
         if state.event == nil {
             beIdle(now_ns, &state, record)
             return nil
         }
-        guard Self.beginCall(now_ns, &state, record) else {
-            if deadline_ns > now_ns || !core.hasWatchers { return nil }
-            // There is no call whose return takes part in deciding the next deadline.
-            state.policyOfCall = nil
-            return leftOut(record.pointee.position.unreported - unreported, deadline_ns: deadline_ns, &state)
+        switch Self.beginCall(now_ns, &state, record) {
+        case nil: return nil
+        case .leftOut(let missed):
+            return core.hasWatchers ? leftOut(missed, deadline_ns: deadline_ns, &state) : nil
+        case .call(_, let following):
+            // Stored now, since nobody can withdraw the call any more.
+            record.pointee.schedule.position = GridPosition(following.deadline)
+            state.policyElsewhere = following.policy
         }
         guard let event = Self.counted(state, deadline_ns: deadline_ns) else { return nil }
         engine.countMissed(state.data - 1)
@@ -267,8 +268,9 @@ extension SourceCore: TimerOwner {
         let callback = take()
         callback?.run()
         let (latch, isCancelled, next) = withLock { state, engine in
-            if isEvent, callback != nil, let policy = state.policyAtReturn, let record = record(state, engine) {
-                state.endTick(now_ns(state), record, policy)
+            if let policy = state.policyElsewhere.take(), isEvent, let record = record(state, engine) {
+                let following = TimerSchedule.Following(record.pointee.schedule.position.deadline, policy)
+                record.pointee.schedule.end(following, now_ns: now_ns(state))
             }
             let latch = endRunning(&state)
             return (latch, state.isCancelled, rearmOrSubmit(&state, &engine, isAfterCall: isEvent))
@@ -281,18 +283,21 @@ extension SourceCore: TimerOwner {
         if actor != nil { finishCancellingOnTarget() } else { finishCancelling() }
     }
 
-    /// Begins a call. Returns false if the source was rescheduled since the submission, or if its policy skips the tick.
+    /// Begins a call. Returns nil if the source was rescheduled since the submission. What follows the call is for the caller to
+    /// store.
     private static func beginCall(
         _ now_ns: Int64,
         _ state: inout State,
         _ record: UnsafeMutablePointer<TimerRecord>
-    ) -> Bool {
-        guard let ticks = takeTicks(now_ns, state, record) else { return false }
-        state.policyOfCall = record.pointee.recurrence.policy
-        state.isInFlight = true
-        state.data = ticks
-        state.running = hrt_thread_pointer()
-        return true
+    ) -> TimerSchedule.Begun? {
+        guard record.pointee.schedule.deadline_ns <= now_ns else { return nil }
+        let begun = record.pointee.schedule.begin(now_ns: now_ns)
+        if case .call(let missed, _) = begun {
+            state.isInFlight = true
+            state.data = UInt(missed) &+ 1
+            state.running = hrt_thread_pointer()
+        }
+        return begun
     }
 
     /// Returns the handler of a call that has begun, with what counts its calls around it.
@@ -301,32 +306,21 @@ extension SourceCore: TimerOwner {
         return account.counting(event, deadline_ns: deadline_ns, ticks: state.data, state.alarm?.time)
     }
 
-    /// Counts the nominal deadlines up to now and leaves the next one in the record. Returns nil if there is no tick to report.
-    private static func takeTicks(
-        _ now_ns: Int64,
-        _ state: borrowing State,
-        _ record: UnsafeMutablePointer<TimerRecord>
-    ) -> UInt? {
-        guard record.pointee.position.deadline_ns <= now_ns, let missed = state.beginTick(now_ns, record) else {
-            return nil
-        }
-        return UInt(missed).addingReportingOverflow(1).partialValue
-    }
-
     /// Makes the source idle if a deadline has come without a handler: neither that one nor those that follow wake anybody.
     private func beIdle(_ now_ns: Int64, _ state: inout State, _ record: UnsafeMutablePointer<TimerRecord>) {
-        guard record.pointee.position.deadline_ns <= now_ns else { return }
+        guard record.pointee.schedule.deadline_ns <= now_ns else { return }
         Self.forgetTicks(now_ns, state, record)
         state.isIdle = true
     }
 
     /// Drops the nominal deadlines up to now: they are not reported, under any policy.
     static func forgetTicks(_ now_ns: Int64, _ state: borrowing State, _ record: UnsafeMutablePointer<TimerRecord>) {
-        if record.pointee.position.deadline_ns > now_ns { return }
-        let recurrence = record.pointee.recurrence
-        record.pointee.recurrence = recurrence.with(.merge)
-        _ = state.beginTick(now_ns, record)
-        record.pointee.recurrence = recurrence
+        if record.pointee.schedule.deadline_ns > now_ns { return }
+        var merging = record.pointee.schedule
+        merging.recurrence = merging.recurrence.with(.merge)
+        if case .call(_, let following) = merging.begin(now_ns: now_ns) {
+            record.pointee.schedule.position = GridPosition(following.deadline)
+        }
     }
 
     /// Ends the source with its engine: the engine's thread has exited, or this is the last call that it makes.

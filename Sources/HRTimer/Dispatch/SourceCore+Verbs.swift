@@ -17,7 +17,8 @@ extension SourceCore {
         let given_ns = max(deadline.nanoseconds, now_ns)
         let deadline_ns = phase.first_ns(given_ns, repetition, random: core.time.randomNumber())
         let leeway_ns = leeway.nanosecondsRoundedUp
-        update { state, record in
+        update { state, engine, record in
+            if let timer = state.timer { engine.dropFollowing(timer) }
             set(deadline_ns, repetition, leeway_ns, &state, record)
             // A cancelled source would keep the alarm for ever.
             if state.isCancelled { return }
@@ -35,26 +36,20 @@ extension SourceCore {
         _ record: UnsafeMutablePointer<TimerRecord>
     ) {
         if state.isCancelled { return }
-        record.pointee.position = GridPosition(deadline_ns: deadline_ns)
-        state.policyOfCall = nil
+        record.pointee.schedule.position = GridPosition(deadline_ns: deadline_ns)
+        state.policyElsewhere = nil
         state.isIdle = false
-        record.pointee.recurrence = repetition.with(record.pointee.recurrence.policy)
-        state.placeJitter(record)
+        record.pointee.schedule.recurrence = repetition.with(record.pointee.schedule.recurrence.policy)
         state.leeway_ns = capped(leeway_ns, repetition)
     }
 
-    package var jitter: Jitter? { withLock { $0.extras?.pointee.givenJitter } }
+    package var jitter: Jitter? {
+        core.state.withLock { engine in record(state, engine)?.pointee.schedule.jitter?.jitter }
+    }
 
-    /// Sets the jitter: the deadline in the record loses the former jitter's delay and gets the new one's.
     package func setJitter(_ jitter: Jitter?) {
-        let jitter = jitter.map { $0.seeded(core.time.randomNumber()) }
-        update { state, record in
-            if state.isCancelled || jitter == nil && state.extras == nil { return }
-            let extras = state.makeExtras()
-            if let former = extras.pointee.jitter { former.removeDelay(&record.pointee.position) }
-            extras.pointee.givenJitter = jitter
-            state.placeJitter(record)
-        }
+        let jitter = jitter.map { TickJitter($0, random: core.time.randomNumber()) }
+        update { _, _, record in record.pointee.schedule.jitter = jitter }
     }
 
     private func makeAlarm(_ clock: TimerClock) -> ClockAlarm {
@@ -75,7 +70,7 @@ extension SourceCore {
     func close(_ engine: borrowing FiringCore) {
         if movable_ns.load(ordering: .relaxed) == Self.closed { return }
         let deadline_ns = movable_ns.exchange(Self.closed, ordering: .relaxed)
-        record(state, engine)?.pointee.position.deadline_ns = deadline_ns
+        record(state, engine)?.pointee.schedule.position.deadline_ns = deadline_ns
     }
 
     package func activate() {

@@ -6,7 +6,7 @@ extension SourceCore {
     func reportIfActive() {
         let wouldFire = withLock { state, engine in
             state.isActive && !state.isCancelled && !state.hasEnded && state.suspensions == 0 && !state.isInFlight
-                && state.event != nil && (record(state, engine)?.pointee.position.deadline_ns ?? .max) < .max
+                && state.event != nil && (record(state, engine)?.pointee.schedule.position.deadline_ns ?? .max) < .max
         }
         guard wouldFire else { return }
         UsageWarning.report(

@@ -63,12 +63,9 @@ import Synchronization
         var precision: TimerPrecision?
         /// Whether a deadline has come without an event handler: none is waited for before a handler or a schedule is set.
         var isIdle = false
-        /// The policy under which the present call began, and under which it ends; nil if the source was scheduled since. Then
-        /// a withdrawal of the call restores nothing.
-        var policyOfCall: MissedTickPolicy?
-        /// The policy of the present call, if under it the return of the handler decides the next deadline. Nil under every other
-        /// policy, and if the source was scheduled since.
-        var policyAtReturn: MissedTickPolicy? { policyOfCall.flatMap { $0.decidesAtReturn ? $0 : nil } }
+        /// The policy under which a call on a queue or an actor began, and under which it ends: the core knows nothing of that
+        /// call. Nil without such a call, and if the source was scheduled since.
+        var policyElsewhere: MissedTickPolicy?
 
         // Inlined, so that a new source is written once: made elsewhere, the state is written twice.
         init() {}
@@ -102,11 +99,11 @@ import Synchronization
     }
 
     /// Changes the state, arms the engine's timer accordingly, and wakes the engine if necessary.
-    func update(_ change: (inout State, UnsafeMutablePointer<TimerRecord>) -> Void) {
+    func update(_ change: (inout State, inout FiringCore, UnsafeMutablePointer<TimerRecord>) -> Void) {
         let (mustWake, submit) = withLock { state, engine -> (Bool, Callback?) in
             register(&state, &engine)
             guard let record = record(state, engine) else { return (false, nil) }
-            change(&state, record)
+            change(&state, &engine, record)
             return rearmOrSubmit(&state, &engine)
         }
         if mustWake { core.wake() }
@@ -232,7 +229,7 @@ import Synchronization
         core.state.withLock { engine in
             register(&state, &engine)
             guard let record = record(state, engine) else { return }
-            record.pointee.recurrence = record.pointee.recurrence.with(policy)
+            record.pointee.schedule.recurrence = record.pointee.schedule.recurrence.with(policy)
         }
     }
 
@@ -246,7 +243,9 @@ import Synchronization
     }
 
     package var policy: MissedTickPolicy {
-        core.state.withLock { engine in record(state, engine)?.pointee.recurrence.policy ?? Recurrence.once.policy }
+        core.state.withLock { engine in
+            record(state, engine)?.pointee.schedule.recurrence.policy ?? Recurrence.once.policy
+        }
     }
 
     package var precision: TimerPrecision? { withLock { $0.precision } }
@@ -260,13 +259,19 @@ import Synchronization
     /// Nil if no deadline is to come, or if the deadline is on another clock than the engine's.
     package var nextDeadline_ns: Int64? {
         core.state.withLock { engine in
-            guard state.alarm == nil, state.isActive, !state.isCancelled, let record = record(state, engine) else {
-                return nil
-            }
+            guard state.alarm == nil, state.isActive, !state.isCancelled, let timer = state.timer,
+                let record = record(state, engine)
+            else { return nil }
             if state.isIdle { Self.forgetTicks(now_ns(state), state, record) }
             // The movable deadline stays open: a read must not change which deadline the engine waits for and shows.
             let movable_ns = movable_ns.load(ordering: .relaxed)
-            let deadline_ns = movable_ns == Self.closed ? record.pointee.position.deadline_ns : movable_ns
+            var deadline_ns = movable_ns
+            if movable_ns == Self.closed {
+                let following = engine.following(timer)
+                deadline_ns = record.pointee.schedule.deadline_ns(
+                    for: following?.deadline ?? record.pointee.schedule.position.deadline
+                )
+            }
             return deadline_ns < .max ? deadline_ns : nil
         }
     }

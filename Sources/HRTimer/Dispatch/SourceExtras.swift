@@ -27,9 +27,6 @@ struct SourceExtras {
     var lateHandlers: LateHandlers?
     /// What is known of the submission of the call in flight, if the engine is watched.
     var submitted: SubmittedCall?
-    /// The jitter that the user set, with a seed; and the jitter that is in effect while the source repeats.
-    var givenJitter: Jitter?
-    var jitter: TickJitter?
 }
 
 extension SourceCore.State {
@@ -47,38 +44,6 @@ extension SourceCore.State {
         guard let extras = extras.take() else { return }
         extras.deinitialize(count: 1)
         extras.deallocate()
-    }
-
-    /// Decides about the tick that has come; see `Recurrence.begin`.
-    func beginTick(_ now_ns: Int64, _ record: UnsafeMutablePointer<TimerRecord>) -> Int? {
-        guard let extras, extras.pointee.jitter != nil else {
-            return record.pointee.recurrence.begin(&record.pointee.position, now_ns: now_ns)
-        }
-        return record.pointee.recurrence.begin(&record.pointee.position, now_ns: now_ns, &extras.pointee.jitter)
-    }
-
-    /// Decides about the next tick; see `Recurrence.end`. `policy` is that of the call that has returned.
-    func endTick(_ now_ns: Int64, _ record: UnsafeMutablePointer<TimerRecord>, _ policy: MissedTickPolicy) {
-        let recurrence = record.pointee.recurrence.with(policy)
-        guard let extras, extras.pointee.jitter != nil else {
-            return recurrence.end(&record.pointee.position, now_ns: now_ns)
-        }
-        recurrence.end(&record.pointee.position, now_ns: now_ns, &extras.pointee.jitter)
-    }
-
-    /// Restores the ticks to where they were before a call that was withdrawn.
-    func restoreTicks(_ before: BeforeCall, _ record: UnsafeMutablePointer<TimerRecord>) {
-        record.pointee.position = before.ticks
-        extras?.pointee.jitter?.place(&record.pointee.position)
-    }
-
-    /// Adds the jitter to the deadline in the record, which must be a nominal one: of a new grid, or without the former jitter.
-    func placeJitter(_ record: UnsafeMutablePointer<TimerRecord>) {
-        guard let extras else { return }
-        extras.pointee.jitter = nil
-        guard let given = extras.pointee.givenJitter, record.pointee.recurrence.repeats else { return }
-        extras.pointee.jitter = TickJitter(given, for: record.pointee.recurrence, random: 0)
-        extras.pointee.jitter?.place(&record.pointee.position)
     }
 
     var target: SourceCore.Target? { extras?.pointee.owned.target }

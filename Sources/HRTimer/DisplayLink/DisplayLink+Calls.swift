@@ -54,7 +54,7 @@ extension DisplayLink {
     func arm(_ token: TimerToken, _ core: inout FiringCore, _ now_ns: Int64) -> Bool {
         guard let next_ns = state.resolveNextCall(now_ns) else { return false }
         core.setOptions(TimerOptions(isPrecise: state.precision == .precise), for: token)
-        core.arm(token, deadlineOfOwner_ns: next_ns)
+        core.arm(token, next_ns)
         return core.mustWake(for: token, next_ns)
     }
 
@@ -86,7 +86,7 @@ extension DisplayLink: LoopOwner {
         fire.block = state.tending
     }
 
-    func endCallElsewhere(by core: LoopCore, now_ns: Int64) {
+    func endCallElsewhere(by core: LoopCore, for deadline_ns: Int64, now_ns: Int64) {
         if delivery == nil { endCall() }
         // The loop may have ended during the call.
         coreHasEnded()

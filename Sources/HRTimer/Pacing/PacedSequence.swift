@@ -69,18 +69,8 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     /// When this sequence ends, the element that waits passes at once. When it throws, the error passes after the elements
     /// that have passed already, and the element that waits is dropped. Cancelling the consumer's task, dropping the
     /// iterator or shutting the engine down ends the iteration. One timer at most waits for the end of a period. With a
-    /// period of zero or less, or NaN, everything passes.
-    public func debounce(
-        for period: some TimeSpan,
-        edges: BurstEdges = .trailing,
-        on clock: MonotonicClock
-    ) -> PacedSequence<Self> {
-        PacedSequence(self, .debounce, edges, period) { clock.host }
-    }
-
-    /// Debounces this sequence in boot time, or with an engine of the wall clock; see `debounce(for:edges:on:)`. A period is a
-    /// length of time: with the wall clock, whose steps would change it, it is measured on the monotonic clock, by the shared
-    /// engine.
+    /// period of zero or less, or NaN, everything passes. A period is a length of time: with the wall clock, whose steps would
+    /// change it, it is measured on the monotonic clock, by the shared engine.
     public func debounce<Instant: TimerInstant>(
         for period: some TimeSpan,
         edges: BurstEdges = .trailing,
@@ -96,17 +86,6 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     ///
     /// Works like `debounce(for:edges:on:)`, except that the element that waits when this sequence ends passes at the end of
     /// its period: elements never pass faster.
-    public func throttle(
-        for period: some TimeSpan,
-        edges: BurstEdges = .both,
-        on clock: MonotonicClock
-    ) -> PacedSequence<Self> {
-        PacedSequence(self, .throttle, edges, period) { clock.host }
-    }
-
-    /// Throttles this sequence in boot time, or with an engine of the wall clock; see `throttle(for:edges:on:)`. A period is a
-    /// length of time: with the wall clock, whose steps would change it, it is measured on the monotonic clock, by the shared
-    /// engine.
     public func throttle<Instant: TimerInstant>(
         for period: some TimeSpan,
         edges: BurstEdges = .both,

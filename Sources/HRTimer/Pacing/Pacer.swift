@@ -52,7 +52,7 @@ final class Pacer<Element: Sendable>: HostAlarm {
         state = Locked(State(gate: gate))
         self.owner = owner
         let isWall = owner.time.clock == .wall
-        host = isWall ? .engine(TimerEngine.shared(in: owner.time.on(.monotonic)).core) : owner
+        host = isWall ? .engine(AnyTimerEngine.shared(on: owner.time.on(.monotonic)).core) : owner
         var request = TimerRequest()
         request.isOwned = true
         let timer = host.arm(self, request)

@@ -1,5 +1,6 @@
 #if os(Linux)
 import CHRTimer
+public import Dispatch
 public import FoundationEssentials
 public import HRTimerCore
 
@@ -153,5 +154,17 @@ extension LoopTimer {
             return Date.seconds(deadline_ns, wallOffset_ns: offset_ns)
         }
     }
+}
+
+// Dispatch's types for times, wherever this library takes a time.
+
+extension DispatchTimeInterval: TimeSpan {
+    /// The same length of time as a `Duration`; for `.never` one that does not end.
+    public var asDuration: Duration? { Duration(self) ?? .nanoseconds(Int64.max) }
+}
+
+extension DispatchTime: TimePoint {
+    /// Returns the same instant, see `MonotonicInstant(_:)`. Ignores `time`, since Dispatch has no virtual time.
+    public func instant(on time: TimeBase) -> MonotonicInstant? { MonotonicInstant(self) }
 }
 #endif

@@ -7,8 +7,8 @@ final class FollowedClock: @unchecked Sendable {
     // Sendable: the variables are part of the timer's state and touched with its locks held; `alarm` has a lock of its own.
 
     let clock: TimerClock
-    /// The deadline on that clock.
-    var deadline_ns: Int64
+    /// When the alarm has expired, on the loop's clock: the timer is due there; `Int64.max` before that.
+    var expired_ns = Int64.max
     /// That clock as the loop reads it: the kernel's, or that of a virtual time.
     private(set) var time: TimeBase
     /// Whether the timer waits for that clock. False after it was moved to an instant of the loop's own clock.
@@ -20,7 +20,6 @@ final class FollowedClock: @unchecked Sendable {
 
     init(_ clock: TimerClock, deadline_ns: Int64) {
         self.clock = clock
-        self.deadline_ns = deadline_ns
         time = TimeBase.current.on(clock)
         passed = PassedOn { $0.monotonic_ns(deadline_ns, of: clock) }
     }
@@ -56,15 +55,15 @@ extension FollowedClock {
     var now_ns: Int64 { time.now_ns }
 
     /// Resolves the deadline when the timer is added to a loop: a deadline that had passed when it was given counts as now.
-    func resolveDeadline(_ loopTime: TimeBase) {
+    func resolve(_ loopTime: TimeBase, _ position: inout GridPosition) {
         time = loopTime.on(clock)
-        if isFollowing { follow(passed.contains(loopTime) ? max(deadline_ns, now_ns) : deadline_ns) }
+        if isFollowing, passed.contains(loopTime) { position.deadline_ns = max(position.deadline_ns, now_ns) }
         passed = .none
     }
 
     /// Makes the alarm expire at that instant of the followed clock.
     func follow(_ deadline_ns: Int64) {
-        self.deadline_ns = deadline_ns
+        expired_ns = .max
         isFollowing = true
         alarm.withLock { $0 }?.set(deadline_ns: deadline_ns)
     }
@@ -75,11 +74,10 @@ extension FollowedClock {
         alarm.withLock { $0 }?.set(deadline_ns: .max)
     }
 
-    /// Whether the followed clock has reached the deadline, and nobody has moved the timer since.
-    var isDue: Bool { isFollowing && now_ns >= deadline_ns }
-
-    /// Returns the next deadline on the loop's monotonic clock, by the present difference of the two clocks.
-    func monotonic_ns(_ loopTime: TimeBase) -> Int64 { loopTime.monotonic_ns(deadline_ns, of: clock) }
+    /// Returns a deadline on the loop's monotonic clock, by the present difference of the two clocks.
+    func monotonic_ns(_ deadline_ns: Int64, _ loopTime: TimeBase) -> Int64 {
+        loopTime.monotonic_ns(deadline_ns, of: clock)
+    }
 }
 
 extension LoopTimer {
@@ -125,7 +123,7 @@ extension LoopTimer {
         }
         let followed = FollowedClock(Instant.clock, deadline_ns: instant.nanoseconds)
         self.init(
-            deadline_ns: .max,
+            deadline_ns: instant.nanoseconds,
             origin: .followed,
             repetition: Recurrence(every: repeats ? interval : nil, policy: policy),
             userInfo: userInfo,
@@ -143,8 +141,9 @@ extension LoopTimer {
                 return
             }
             // If the clock was set back since the alarm's engine read it, the alarm expires once more.
-            guard followed.isDue else { return followed.follow(followed.deadline_ns) }
-            state.deadline_ns = (time ?? .current).now_ns
+            let deadline_ns = state.schedule.deadline_ns
+            guard followed.now_ns >= deadline_ns else { return followed.follow(deadline_ns) }
+            followed.expired_ns = (time ?? .current).now_ns
         }
     }
 }

@@ -5,53 +5,34 @@ import HRTimerLibc
 /// Handlers that may capture what is not `Sendable`. They stay here, and only the loop's thread calls and frees them. A timer
 /// holds a ticket in place of its handler; the ticket may go to any thread.
 final class LocalHandlers: @unchecked Sendable {
-    // Sendable: only the loop's thread touches the handlers; the rest is behind the lock.
+    // Sendable: only the loop's thread touches the handlers and their last number; the rest is behind the lock.
 
     typealias Handler = (LoopTimer) -> Void
 
     private var handlers: [UInt64: Handler] = [:]
-    private let state = Locked(State())
-
-    private struct State: Sendable {
-        var lastNumber: UInt64 = 0
-        /// The numbers of handlers whose tickets are gone.
-        var released: [UInt64] = []
-    }
+    private var lastNumber: UInt64 = 0
+    /// The numbers of handlers whose tickets are gone.
+    private let released = Locked<[UInt64]>([])
 
     /// Adds a handler and returns its number. The loop's thread.
     func add(_ handler: @escaping Handler) -> UInt64 {
-        let number = state.withLock { state in
-            state.lastNumber += 1
-            return state.lastNumber
-        }
-        handlers[number] = handler
-        return number
+        lastNumber += 1
+        handlers[lastNumber] = handler
+        return lastNumber
     }
 
     /// Calls the handler, which is kept until it has returned. The loop's thread.
-    func call(_ number: UInt64, _ timer: LoopTimer) {
-        guard let handler = handlers[number] else { return }
-        handler(timer)
-    }
+    func call(_ number: UInt64, _ timer: LoopTimer) { handlers[number]?(timer) }
 
     /// Notes that the handler's ticket is gone. Any thread.
-    func release(_ number: UInt64) {
-        state.withLock { $0.released.append(number) }
-    }
+    func release(_ number: UInt64) { released.withLock { $0.append(number) } }
 
     /// Frees the released handlers; what they captured may release more of them. The loop's thread.
     func freeReleased() {
-        while true {
-            let numbers = state.withLock { state in
-                defer { state.released = [] }
-                return state.released
-            }
-            if numbers.isEmpty { return }
-            for number in numbers {
-                // Freed after the table is consistent again: the deinit of a captured object may call this function.
-                let handler = handlers.removeValue(forKey: number)
-                withExtendedLifetime(handler) {}
-            }
+        while let number = released.withLock({ $0.popLast() }) {
+            // Freed after the table is consistent again: the deinit of a captured object may call this function.
+            let handler = handlers.removeValue(forKey: number)
+            withExtendedLifetime(handler) {}
         }
     }
 
@@ -156,10 +137,7 @@ extension LoopTimer {
 extension TimerLoop {
     /// Frees the local handlers that other threads have released. The loop's thread.
     func freeReleased() {
-        if core.hasPosted(.releases) { freePosted() }
-    }
-
-    private func freePosted() {
+        guard core.hasPosted(.releases) else { return }
         // Cleared first: what is released from now on is posted again.
         core.clear(.releases)
         core.locals.freeReleased()

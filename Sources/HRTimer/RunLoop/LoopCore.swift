@@ -12,6 +12,8 @@ final class LoopCore: Sendable {
     /// The `FireCommit` of the state, which the loop's thread uses without the lock.
     let commit: FireCommit
     let locals = LocalHandlers()
+    /// The activities that some observer was added for. A pass without observers reads this instead of taking the lock.
+    let observed = Atomic<UInt32>(0)
     /// Whether somebody watches the loop's fires; see `TimerLoop+Lateness`.
     let isWatched = Atomic(false)
     let observer = ObserverPlace()
@@ -27,6 +29,7 @@ final class LoopCore: Sendable {
     struct Posted: OptionSet {
         let rawValue: UInt32
         static let blocks = Posted(rawValue: 1)
+        /// There are triggers, signalled or not.
         static let triggers = Posted(rawValue: 2)
         /// Local handlers were released. Not set under the lock.
         static let releases = Posted(rawValue: 4)
@@ -40,6 +43,12 @@ final class LoopCore: Sendable {
         let initial = LoopState(now_ns: time.now_ns)
         commit = initial.core.commit
         state = Locked(initial)
+        if !time.isSame(as: .kernel) { LoopRegistry.onVirtualTime.add(self) }
+    }
+
+    /// Calls `body` with the lock held, and wakes the loop's thread if `body` returns true.
+    func update(_ body: (inout LoopState) -> Bool) {
+        if state.withLock(body) { waiter.wake() }
     }
 
     func post(_ what: Posted) {
@@ -54,5 +63,62 @@ final class LoopCore: Sendable {
     func clear(_ what: Posted) {
         posted.bitwiseAnd(~what.rawValue, ordering: .relaxed)
     }
+}
+
+/// Loops of the process that others must find. They are held weakly.
+final class LoopRegistry: Sendable {
+    /// The loops that have watched a descriptor: one thread may read what is meant for another thread's source.
+    static let watching = LoopRegistry()
+    /// The loops on virtual times.
+    static let onVirtualTime = LoopRegistry()
+
+    private struct Reference: Sendable {
+        weak let core: LoopCore?
+    }
+
+    private let references = Locked<[Reference]>([])
+    /// Read without the lock by those who mostly find no loop.
+    private let count = Atomic(0)
+
+    /// Adds a loop, unless it is here.
+    func add(_ core: LoopCore) {
+        references.withLock { references in
+            references.removeAll { $0.core == nil }
+            if !references.contains(where: { $0.core === core }) { references.append(Reference(core: core)) }
+            count.store(references.count, ordering: .relaxed)
+        }
+    }
+
+    var all: [LoopCore] {
+        if count.load(ordering: .relaxed) == 0 { return [] }
+        return references.withLock { $0.compactMap(\.core) }
+    }
+}
+
+/// The clocks on which a point in time had already passed when a timer was given it. Such a point counts as the instant at
+/// which the timer is added to a loop; a point that passes later keeps its grid.
+///
+/// A timer does not know which loop it will be added to. So each clock that it may go by is asked: the kernel's, that of the
+/// time that the caller is in, and those of loops on virtual times. On a time that did not exist yet nothing had passed.
+struct PassedOn: Sendable {
+    private var clocks: [TimeID] = []
+
+    static let none = PassedOn()
+
+    private init() {}
+
+    /// Asks on which clocks the point has passed. `deadline_ns` returns the point on the monotonic clock of a time.
+    init(_ deadline_ns: (TimeBase) -> Int64) {
+        ask(.kernel, deadline_ns)
+        let current = TimeBase.current.on(.monotonic)
+        if !current.isSame(as: .kernel) { ask(current, deadline_ns) }
+        for core in LoopRegistry.onVirtualTime.all { ask(core.time, deadline_ns) }
+    }
+
+    private mutating func ask(_ time: TimeBase, _ deadline_ns: (TimeBase) -> Int64) {
+        if !contains(time), deadline_ns(time) < time.now_ns { clocks.append(time.id) }
+    }
+
+    func contains(_ time: TimeBase) -> Bool { clocks.contains(time.id) }
 }
 #endif

@@ -70,11 +70,9 @@ public final class LoopObserver: Sendable {
     public var isValid: Bool { attachment.handler != nil }
 
     /// Takes the observer out of its loop and frees the handler. Idempotent.
-    public func invalidate() {
-        attachment.end { $0.forget(self) }
-    }
+    public func invalidate() { end() }
 
-    func call(_ activity: Activity) {
+    fileprivate func call(_ activity: Activity) {
         guard let handler = attachment.handler else { return }
         // One thread runs the loop, so nobody else sets the flag meanwhile.
         if isCalled.exchange(true, ordering: .acquiringAndReleasing) { return }
@@ -84,66 +82,41 @@ public final class LoopObserver: Sendable {
     }
 }
 
+extension LoopObserver: LoopItem {
+    var held: LoopObserver { self }
+    static var wakesLoop: Bool { false }
+
+    static func withItems<Result>(
+        of state: inout LoopState,
+        _ body: (inout OrderedItems<LoopObserver>, inout ModeTable) -> Result
+    ) -> Result { body(&state.observers, &state.modes) }
+
+    func hasJoined(_ core: LoopCore, _ state: inout LoopState, at place: ItemPlace) {
+        core.observed.bitwiseOr(activities.rawValue, ordering: .relaxed)
+    }
+}
+
 extension TimerLoop {
     /// Makes the loop notify the observer of what it does in `mode`. An observer may be in several modes of one loop. Adding it
     /// twice to a mode does nothing, nor does adding an invalid one. A loop that has ended makes the observer invalid.
-    public func add(_ observer: LoopObserver, forMode mode: Mode) {
-        _ = observer.attachment.attach(to: self) { _ in
-            state.withLock { state in
-                guard !state.isEnded else { return false }
-                let index = state.modes.index(of: mode)
-                let id = observer.attachment.id
-                _ = state.observers.add(observer, id: id, order: observer.order, mode: index, &state.modes)
-                observed.bitwiseOr(observer.activities.rawValue, ordering: .relaxed)
-                return true
-            }
-        }
-    }
+    public func add(_ observer: LoopObserver, forMode mode: Mode) { observer.join(self, mode) }
 
     /// Takes the observer out of one mode.
-    public func remove(_ observer: LoopObserver, forMode mode: Mode) {
-        observer.attachment.detach(from: self) {
-            state.withLock { state in
-                guard let index = state.modes.known(mode) else { return false }
-                guard let change = state.observers.remove(id: observer.attachment.id, mode: index, &state.modes) else {
-                    return false
-                }
-                return state.modes.isEmpty(change.to)
-            }
-        }
-    }
+    public func remove(_ observer: LoopObserver, forMode mode: Mode) { observer.leave(self, mode) }
 
     /// Whether the observer is notified in `mode`.
-    public func contains(_ observer: LoopObserver, forMode mode: Mode) -> Bool {
-        state.withLock { state in
-            state.modes.known(mode).map { index in
-                state.observers.contains(id: observer.attachment.id) { state.modes.contains($0, index) }
-            } ?? false
-        }
-    }
+    public func contains(_ observer: LoopObserver, forMode mode: Mode) -> Bool { observer.isIn(self, mode) }
 
-    func forget(_ observer: LoopObserver) {
-        state.withLock { _ = $0.observers.remove(id: observer.attachment.id) }
-    }
-
-    /// Whether there may be an observer to notify of the activity.
+    /// Whether there may be an observer to notify of the activity. Most loops have none, and their passes take no lock for it.
     func isObserved(_ activity: LoopObserver.Activity) -> Bool {
-        observed.load(ordering: .relaxed) & activity.rawValue != 0
+        core.observed.load(ordering: .relaxed) & activity.rawValue != 0
     }
 
     func tell(_ activity: LoopObserver.Activity) {
-        // Most loops have no observer; their passes then take no lock here.
-        if isObserved(activity) { tellObservers(activity) }
-    }
-
-    private func tellObservers(_ activity: LoopObserver.Activity) {
-        let observers = state.withLock { state in state.observers.items { state.serves($0) } }
-        for observer in observers where observer.activities.contains(activity) {
-            // An observer that was called before may have taken this one out.
-            let isServed = state.withLock { state in
-                state.observers.contains(id: observer.attachment.id) { state.serves($0) }
-            }
-            if isServed { observer.call(activity) }
+        if !isObserved(activity) { return }
+        forEachServed(LoopObserver.self, where: { $0.activities.contains(activity) }) { observer in
+            observer.call(activity)
+            return true
         }
     }
 }

@@ -91,10 +91,10 @@ public final class LoopSource: Sendable {
         return { source, events in
             if ActorCalls.isHere(actor) { return plain(source, events) }
             // Otherwise every pass would find the descriptor ready until the actor has read what there is.
-            source.attachment.loop?.setHeld(source, true)
+            source.setHeld(true)
             calls.call(on: actor, unless: { !source.isValid }) {
                 plain(source, events)
-                source.attachment.loop?.setHeld(source, false)
+                source.setHeld(false)
             }
         }
     }
@@ -119,14 +119,17 @@ public final class LoopSource: Sendable {
     /// Whether a run of its loop goes on for this source; see `LoopTimer.keepsLoopRunning`. True at first. Any thread.
     public var keepsLoopRunning: Bool {
         get { attachment.keepsLoopRunning }
-        set { attachment.setKeepsLoopRunning(newValue) { $0.setKeepsRunning(self, newValue) } }
+        set {
+            attachment.withPosition { state, position in
+                state.keepsLoopRunning = newValue
+                if let position { position.loop.setKeepsRunning(newValue, at: position.place) }
+            }
+        }
     }
 
     /// Takes the source out of its loop and frees the handler. On the loop's own thread no call comes after this has returned;
     /// on another thread a call that has begun goes on. Idempotent.
-    public func invalidate() {
-        attachment.end { $0.forget(self) }
-    }
+    public func invalidate() { end() }
 }
 
 /// A descriptor that is closed with the last reference to this object.
@@ -144,181 +147,106 @@ final class OwnedDescriptor: Sendable {
     }
 }
 
-/// The descriptors of one loop. Watches belong to the loop's thread; entries are guarded by the lock.
-struct WatchedDescriptors: Sendable {
-    struct Entry: Sendable {
-        let source: LoopSource
-        var modes: ModeTable.SetID
-        var watch: Watch?
-        /// Whether the source is a member of its modes, and so keeps runs going.
-        var keepsLoopRunning = true
-        /// The events that were found and not yet reported to an edge-triggered source: an edge is not found again.
-        var edges: UInt32 = 0
-        /// Whether the source was signalled: its handler is to be called even if nothing is found.
-        var isSignalled = false
-        /// Asked before the call for a signal, which comes only if this returns true; nil if the call comes in any case.
-        var waits: (@Sendable () -> Bool)?
-        /// Whether somebody may have read what was found, so that the loop must check the descriptor before the call.
-        var mustLook = false
-        /// Whether the source is left unwatched because its handler waits for its actor.
-        var isHeld = false
-
-        var mustTell: Bool { (edges != 0 || isSignalled) && !isHeld }
+// Data that somebody else has read from a descriptor: it is in memory, and the descriptor no longer reports it.
+extension LoopSource {
+    /// Wakes the loop and makes it call the handler in its next pass in a mode of the source, as if the descriptor were
+    /// readable.
+    ///
+    /// For data that a library has already read into its own memory. Xlib reads in every call that waits for an answer, such as
+    /// XSync, and in calls that write, such as XFlush: libxcb reads what there is before it writes (`_xcb_conn_wait` in its
+    /// xcb_conn.c). So at the end of a frame:
+    ///
+    ///     XFlush(display)
+    ///     if XPending(display) > 0 { input.signal() }
+    ///
+    /// Several signals before the call count as one, and a call for events that were found counts for them too. A signal is
+    /// kept until there is such a pass; it is lost if the source is in no loop. An application's own source of its Wayland
+    /// connection needs no signals if there is a `VsyncSource` of that connection: see `WaylandSurface`. Any thread; O(1).
+    public func signal() {
+        change { descriptors, place in descriptors.signal(place, waits: nil) }
     }
 
-    // Sendable: an address that only the loop's thread uses.
-    struct Watch: @unchecked Sendable {
-        let address: OpaquePointer
+    /// The events that a signalled call reports.
+    var signalledEvents: Events { events.contains(.readable) ? .readable : events }
+
+    /// Sets whether the source is held: left unwatched until its handler has been called on its actor.
+    private func setHeld(_ isHeld: Bool) {
+        change { descriptors, place in descriptors.setHeld(place, isHeld) }
     }
 
-    var entries: [UInt64: Entry] = [:]
-    /// The sources with an edge or a signal, in the order in which these came; some may be out of date.
-    private var edgeTags: [UInt64] = []
-    /// The watches of sources that are gone.
-    var stale: [Watch] = []
-    /// Whether something has changed since the loop's thread last updated the watches.
-    var hasChanged = false
-    /// The index of the mode whose sources are watched.
-    private var watched = -1
-    /// How each descriptor is triggered, and by which sources it is watched: epoll knows one way for a descriptor.
-    private var triggering: [Int32: (way: LoopSource.Triggering, ids: [UInt64])] = [:]
-    /// Whether the loop is in `SourceReaders`, known to those who read a descriptor before its sources can.
-    var isRegistered = false
-
-    /// Whether the descriptor has a source that is triggered otherwise.
-    func hasOtherTriggering(than source: LoopSource) -> Bool {
-        triggering[source.descriptor].map { $0.way != source.triggering } ?? false
-    }
-
-    mutating func insert(_ entry: Entry) {
-        let id = entry.source.attachment.id
-        hasChanged = true
-        if entries.updateValue(entry, forKey: id) == nil {
-            triggering[entry.source.descriptor, default: (entry.source.triggering, [])].ids.append(id)
+    /// Changes what the source's loop knows about it, and wakes that loop.
+    private func change(_ body: (inout WatchedDescriptors, ItemPlace) -> Void) {
+        guard let (loop, place) = attachment.position else { return }
+        loop.core.update { state in
+            guard !state.isEnded else { return false }
+            body(&state.descriptors, place)
+            loop.core.post(.signals)
+            return state.mustWakeNow()
         }
     }
+}
 
-    mutating func remove(id: UInt64) -> Entry? {
-        guard let entry = entries.removeValue(forKey: id) else { return nil }
-        if let watch = entry.watch { stale.append(watch) }
-        hasChanged = true
-        let descriptor = entry.source.descriptor
-        triggering[descriptor]?.ids.removeAll { $0 == id }
-        if triggering[descriptor]?.ids.isEmpty == true { triggering[descriptor] = nil }
-        return entry
+extension LoopSource: LoopItem {
+    var order: Int { 0 }
+    var held: WatchedSource { WatchedSource(source: self) }
+    static var wakesLoop: Bool { true }
+
+    static func withItems<Result>(
+        of state: inout LoopState,
+        _ body: (inout OrderedItems<WatchedSource>, inout ModeTable) -> Result
+    ) -> Result { body(&state.descriptors.sources, &state.modes) }
+
+    func hasJoined(_ core: LoopCore, _ state: inout LoopState, at place: ItemPlace) {
+        state.descriptors.hasJoined(self, at: place)
     }
 
-    /// Whether something else may be watched than the mode needs. Does not ask whether there are any sources: all empty
-    /// dictionaries share an object in Swift's runtime, whose page each fire would touch for that alone.
-    func mustUpdate(_ index: Int) -> Bool { hasChanged || watched != index }
+    static func hasLeft(_ core: LoopCore, _ state: inout LoopState, _ held: WatchedSource?, from place: ItemPlace) {
+        state.descriptors.hasLeft(held, from: place)
+    }
 
-    /// Watches what the running mode serves and nothing else. Returns the sources that the kernel refused.
-    mutating func update(_ waiter: LoopWaiter, _ index: Int, _ modes: ModeTable) -> [LoopSource] {
-        hasChanged = false
-        watched = index
-        unwatchStale(waiter)
-        var refused: [LoopSource] = []
-        for (id, entry) in entries {
-            let isServed = modes.contains(entry.modes, index) && !entry.isHeld
-            if isServed, entry.watch == nil {
-                entries[id]?.watch = waiter.watch(entry.source, tag: id)
-                if entries[id]?.watch == nil { refused.append(entry.source) }
-            } else if !isServed, let watch = entry.watch {
-                waiter.unwatch(watch)
-                entries[id]?.watch = nil
-                // If the descriptor is still ready when it is watched again, the edge is found again.
-                entries[id]?.edges = 0
-            }
+    /// Removes the watches of sources that are gone. On the loop's own thread that happens at once, before the descriptor is
+    /// closed: `epoll(7)` goes on watching an open file that has a duplicate, and then the watch could not be removed any
+    /// more. On other threads it is left to the loop's thread, when that is awake.
+    static func hasLeft(_ loop: TimerLoop) {
+        loop.unlessElsewhere { loop.state.withLock { $0.descriptors.unwatchStale(loop.waiter) } }
+    }
+}
+
+extension TimerLoop {
+    /// Makes the loop watch the descriptor while it runs in `mode`. A source may be in several modes of one loop. Adding it
+    /// twice to a mode, or adding an invalid source, does nothing. In a loop that has ended it becomes invalid. Any thread.
+    ///
+    /// Throws the error that kept the loop from getting descriptors of its own when it was made (EMFILE, ENFILE), and EINVAL
+    /// if the loop has, in any mode, a source of the same descriptor with the other triggering: `epoll(7)` has one triggering
+    /// for a descriptor. Use a duplicate of the descriptor then, `dup(2)`.
+    public func add(_ source: LoopSource, forMode mode: Mode) throws(TimerError) {
+        if let failure = waiter.failure { throw failure }
+        let isRefused = !core.isInForkedChild && state.withLock { $0.descriptors.hasOtherTriggering(than: source) }
+        if isRefused, source.isValid {
+            throw TimerError(
+                operation: "watch descriptor \(source.descriptor) \(source.triggering)-triggered, "
+                    + "of which the loop has a source that is triggered otherwise",
+                errorNumber: EINVAL
+            )
         }
-        return refused
+        // Those who read a descriptor must know the loop before its source can miss anything.
+        LoopRegistry.watching.add(core)
+        source.join(self, mode)
     }
 
-    /// Keeps the edges, and returns what else is ready.
-    mutating func noteEdges(_ ready: [hrt_ready]) -> [hrt_ready] {
-        ready.filter { ready in
-            guard let entry = entries[ready.tag], entry.source.triggering == .edge else { return true }
-            noteToTell(ready.tag, entry)
-            entries[ready.tag]?.edges |= ready.events
-            return false
+    /// Takes the source out of one mode.
+    public func remove(_ source: LoopSource, forMode mode: Mode) { source.leave(self, mode) }
+
+    /// Whether the source is watched in `mode`.
+    public func contains(_ source: LoopSource, forMode mode: Mode) -> Bool { source.isIn(self, mode) }
+
+    /// Makes the source count, or not, as something that a run waits for. Called with the source's lock held.
+    fileprivate func setKeepsRunning(_ keepsRunning: Bool, at place: ItemPlace) {
+        if core.isInForkedChild { return }
+        core.update { state in
+            state.descriptors.sources.setKeepsRunning(keepsRunning, place, in: &state.modes)
+            return state.mustWakeToEnd()
         }
-    }
-
-    var hasEdges: Bool { !edgeTags.isEmpty }
-
-    func hasEdges(_ isServed: (ModeTable.SetID) -> Bool) -> Bool {
-        edgeTags.contains { entries[$0].map { $0.mustTell && isServed($0.modes) } ?? false }
-    }
-
-    private mutating func noteToTell(_ id: UInt64, _ entry: Entry) {
-        if entry.edges == 0, !entry.isSignalled { edgeTags.append(id) }
-    }
-
-    /// Takes the next edge or signal to report. Returns the entry as it was before; nil if there is none.
-    mutating func takeEdge(_ index: Int, _ modes: ModeTable) -> Entry? {
-        edgeTags.removeAll { id in entries[id].map { $0.edges == 0 && !$0.isSignalled } ?? true }
-        guard
-            let place = edgeTags.firstIndex(where: { id in
-                entries[id].map { $0.mustTell && modes.contains($0.modes, index) } ?? false
-            }),
-            let entry = entries[edgeTags.remove(at: place)]
-        else { return nil }
-        let id = entry.source.attachment.id
-        entries[id]?.edges = 0
-        clearSignal(id)
-        // The handler may also read what was found ready, so that must be checked again.
-        if entry.source.triggering == .level { entries[id]?.mustLook = true }
-        return entry
-    }
-
-    /// Clears the signal of a source, for which any call counts.
-    mutating func clearSignal(_ id: UInt64) {
-        guard entries[id]?.isSignalled == true else { return }
-        entries[id]?.isSignalled = false
-        entries[id]?.waits = nil
-    }
-
-    /// Marks the source as signalled. Returns false if the source is not here.
-    mutating func signal(_ id: UInt64, waits: (@Sendable () -> Bool)?) -> Bool {
-        guard let entry = entries[id] else { return false }
-        noteToTell(id, entry)
-        // A signal without `waits`, whose call comes in any case, stays so.
-        entries[id]?.waits = entry.isSignalled && entry.waits == nil ? nil : waits
-        entries[id]?.isSignalled = true
-        return true
-    }
-
-    /// Notes that somebody has read the descriptor, and that data for others is in memory. Returns true if `waits` is given,
-    /// and the descriptor has sources to call.
-    mutating func noteRead(_ descriptor: Int32, waits: (@Sendable () -> Bool)?) -> Bool {
-        guard let watched = triggering[descriptor] else { return false }
-        for id in watched.ids {
-            if watched.way == .level { entries[id]?.mustLook = true }
-            if let waits { _ = signal(id, waits: waits) }
-        }
-        return waits != nil
-    }
-
-    mutating func setHeld(_ id: UInt64, _ isHeld: Bool) {
-        guard entries[id] != nil else { return }
-        entries[id]?.isHeld = isHeld
-        hasChanged = true
-    }
-
-    /// Ends the watches of sources that are gone. The loop's thread.
-    mutating func unwatchStale(_ waiter: LoopWaiter) {
-        for watch in stale { waiter.unwatch(watch) }
-        stale = []
-    }
-
-    /// Ends all watches and returns the sources. Must be called when no thread is inside the loop any more.
-    mutating func removeAll(_ waiter: LoopWaiter) -> [LoopSource] {
-        unwatchStale(waiter)
-        for entry in entries.values { if let watch = entry.watch { waiter.unwatch(watch) } }
-        defer {
-            entries = [:]
-            triggering = [:]
-        }
-        return entries.values.map { $0.source }
     }
 }
 #endif

@@ -37,12 +37,13 @@ extension LoopState {
         return .ended
     }
 
-    /// Withdraws the prepared callback of a timer, whose state is `state`, as if there had been no call. A thread that changes
-    /// a timer must call this first. Returns true if a callback was prepared: the caller must then wake the spinning thread.
+    /// Withdraws the prepared callback of a timer, whose state is `state`, so that there is no call. A thread that changes a
+    /// timer must call this first. Returns true if a callback was prepared: the caller must then wake the spinning thread.
     mutating func withdraw(_ token: TimerToken, _ state: inout LoopTimer.State) -> Bool {
         guard core.isPrepared(token) else { return false }
         let isWithdrawn = core.withdraw(token)
-        if core.takeWithdrawn(token) { state.restore(core.before) }
+        // Another thread may have withdrawn it before.
+        if core.commit.isWithdrawn { state.call = nil }
         return isWithdrawn
     }
 
@@ -62,6 +63,6 @@ extension LoopState {
 protocol LoopOwner: TimerOwner {
     /// Ends a call that a loop has made of an owner whose timer is no longer in that loop, or that is in another one by now.
     /// Called without a lock, on the loop's thread.
-    func endCallElsewhere(by core: LoopCore, now_ns: Int64)
+    func endCallElsewhere(by core: LoopCore, for deadline_ns: Int64, now_ns: Int64)
 }
 #endif

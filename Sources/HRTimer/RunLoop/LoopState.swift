@@ -13,7 +13,7 @@ struct LoopState: ~Copyable, Sendable {
     /// The core that fires the timers. Its groups are sets of modes.
     var core: FiringCore
     var spinBudget: Double?
-    var performs = PendingPerforms()
+    var performs = OrderedItems<PendingPerform>()
     var descriptors = WatchedDescriptors()
     var mainQueue = MainQueueWatch()
     var triggers = OrderedItems<LoopTrigger>()
@@ -93,7 +93,7 @@ extension LoopState {
 
     /// Whether there is anything that a run in the mode could ever have to do.
     func hasWork(in index: Int) -> Bool {
-        isKeptAlive || modes.hasMembers(in: index) || performs.contains { modes.contains($0, index) }
+        isKeptAlive || modes.hasMembers(in: index)
     }
 
     /// Whether the innermost run, or between runs a host, serves libdispatch's main queue.
@@ -118,7 +118,7 @@ extension LoopState {
 
     /// Whether a block, an edge or signal of a source, or a signalled trigger waits for the next pass.
     var hasWorkNow: Bool {
-        performs.contains { serves($0) } || descriptors.hasEdges { serves($0) }
+        performs.entries.contains { serves($0.modes) } || descriptors.hasEdges(in: served, modes)
             || triggers.entries.contains { $0.item.isSignalled && serves($0.modes) }
     }
 

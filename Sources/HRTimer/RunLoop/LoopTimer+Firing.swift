@@ -15,7 +15,8 @@ extension LoopTimer {
             guard let handler = state.handler else { return nil }
             state.lastFired_ns = state.deadline_ns
             state.missedTicks = 0
-            return Call(handler: handler, repeats: state.repetition.repeats)
+            state.call?.missedTicks = 0
+            return Call(handler: handler, repeats: state.schedule.recurrence.repeats)
         }
         guard let call else { return }
         call.handler.call(self)
@@ -33,25 +34,27 @@ extension LoopTimer: LoopOwner {
     // A loop's timer is moved in the core at once.
     package func laterDeadline(_ core: inout FiringCore, than armed_ns: Int64) -> Int64? { nil }
 
+    package func shownDeadline_ns(_ armed_ns: Int64) -> Int64 { state.deadline_ns }
+
     package func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
-        if fire.isBeforeDeadline { core.before = state.beforeCall }
-        let unreported = state.ticks.unreported
-        guard state.beginCall(now_ns: now_ns) else {
-            fire.leftOut = state.ticks.unreported - unreported
+        switch state.beginCall(now_ns: now_ns) {
+        case .call(let missed, _):
+            fire.function = state.handler
+            fire.missedTicks = missed
+            return true
+        case .leftOut(let missed):
+            fire.leftOut = missed
             arm(fire.token, &core)
             return false
         }
-        fire.function = state.handler
-        fire.missedTicks = state.missedTicks
-        return true
     }
 
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {
         // A timer that was taken out may be in another loop by now, whose lock guards the state.
         guard fire.isTimerLive else { return }
         if !wasCalled {
-            if !core.isRestored { state.restore(core.before) }
-        } else if state.endCall(now_ns: now_ns) {
+            state.call = nil
+        } else if state.endCall(for: fire.deadline_ns, now_ns: now_ns) {
             arm(fire.token, &core)
         } else {
             fire.removesTimer = true
@@ -63,7 +66,7 @@ extension LoopTimer: LoopOwner {
 
     func arm(_ timer: TimerToken, _ core: inout FiringCore) {
         core.setOptions(state.options, for: timer)
-        core.arm(timer, deadlineOfOwner_ns: state.deadline_ns)
+        core.arm(timer, state.deadline_ns)
     }
 }
 
@@ -96,7 +99,9 @@ extension TimerLoop {
         case .armed, .unfinished: break
         // Of a loop's owners, only its timers end by themselves.
         case .ended: (fire.takeOwner() as? LoopTimer)?.leave(core, fire.token)
-        case .elsewhere: (fire.takeOwner() as? any LoopOwner)?.endCallElsewhere(by: core, now_ns: now_ns)
+        case .elsewhere:
+            let (owner, deadline_ns) = (fire.takeOwner() as? any LoopOwner, fire.deadline_ns)
+            owner?.endCallElsewhere(by: core, for: deadline_ns, now_ns: now_ns)
         }
         fire.letGo()
         now_ns = core.time.now_ns

@@ -1,5 +1,42 @@
 #if os(Linux)
+import CHRTimer
 import HRTimerCore
+import Synchronization
+
+extension TimerLoop {
+    /// Makes the loop fire the timer while it runs in `mode`. The loop holds the timer until it is invalidated or has fired
+    /// for the last time.
+    ///
+    /// A timer may be in many modes of one loop, and has one deadline all the same. Adding it twice to a mode does nothing,
+    /// nor does adding an invalid timer, or one that is in another loop. In a loop that has ended, such as that of a thread
+    /// that is gone, it becomes invalid. Added for `.common` it is in all common modes, now and later, as with
+    /// `CFRunLoopAddTimer`. Any thread.
+    public func add(_ timer: LoopTimer, forMode mode: Mode) {
+        timer.attach(to: self, mode)
+    }
+
+    /// Takes the timer out of one mode; for `.common`, if it was added for that, out of all common modes. It stays valid.
+    /// Once it is out of its last mode, where `.common` counts as one, the loop releases it, and it may be added to a loop
+    /// again. `CFRunLoopRemoveTimer`. Any thread.
+    public func remove(_ timer: LoopTimer, forMode mode: Mode) {
+        timer.detach(from: self, mode)
+    }
+
+    /// Whether the timer is in that mode of this loop; for `.common`, whether it was added for that.
+    public func contains(_ timer: LoopTimer, forMode mode: Mode) -> Bool {
+        timer.isIn(self, mode: mode)
+    }
+
+    /// Makes `mode` a common mode: what was or will be added for `.common` is in it too, as with `CFRunLoopAddCommonMode`.
+    /// There is no way back. O(sets of modes in use), however many timers there are. Any thread.
+    public func addCommonMode(_ mode: Mode) {
+        core.update { state in
+            state.modes.makeCommon(mode)
+            state.serveGroups()
+            return state.mustWakeNow()
+        }
+    }
+}
 
 extension LoopTimer {
     /// The loop that a timer is in, and its token there. If the loop has already released the timer, the token is stale.
@@ -150,7 +187,7 @@ extension LoopTimer {
     /// Ends the call that a loop has made of a timer that is no longer in that loop. What the handler set counts from now on: in
     /// another loop, which left the timer alone until now, or when the timer is added to one. A timer that the loop still had
     /// when it ended is invalid.
-    func endCallElsewhere(by core: LoopCore, now_ns: Int64) {
+    func endCallElsewhere(by core: LoopCore, for deadline_ns: Int64, now_ns: Int64) {
         let hasLoopEnded = withLink { link in
             link.core === core && !core.isInForkedChild && core.state.withLock { $0.isEnded }
         }
@@ -158,7 +195,7 @@ extension LoopTimer {
         var released = Released()
         var ending: Ending?
         update { state, _ in
-            hasEnded = !state.endCall(now_ns: now_ns)
+            hasEnded = !state.endCall(for: deadline_ns, now_ns: now_ns)
             ending = state.extras?.ending
             if ending != nil { released.object = state.extras.take() }
         }
@@ -169,6 +206,54 @@ extension LoopTimer {
         }
         ending?.latch.open()
         withExtendedLifetime(released) {}
+    }
+}
+
+extension LoopTimer {
+    /// Whether a run of its loop goes on for this timer. True at first.
+    ///
+    /// A run ends, as `finished`, when only timers, sources and links that do not keep it running are left in its mode. A run
+    /// that finds nothing else returns at once, before any of them fires. While a run goes on for another reason, they fire as
+    /// ever. For timers that only accompany other work: an autosave, a heartbeat. A host that calls `process()` goes on in any
+    /// case, as do a loop that serves the main queue and the loop of a `LoopThread`. May be set at any time, from any thread,
+    /// also inside the handler. If the timer was the last reason to run, a sleeping run is woken and ends.
+    public var keepsLoopRunning: Bool {
+        get { withState { $0.keepsLoopRunning } }
+        set {
+            let toWake = withLink { link -> LoopCore? in
+                guard let core = link.core else {
+                    state.keepsLoopRunning = newValue
+                    return nil
+                }
+                if core.isInForkedChild { return nil }
+                return core.state.withLock { loop in
+                    state.keepsLoopRunning = newValue
+                    loop.setKeepsRunning(link.token, newValue)
+                    return loop.mustWakeToEnd() ? core : nil
+                }
+            }
+            toWake?.waiter.wake()
+        }
+    }
+}
+
+/// An `hrt_lock` without an allocation of its own, for classes with many instances: a constant property of the class.
+///
+/// What it guards stands beside it. A forked child can take the lock even if another thread held it; see hrt_lock.h.
+struct LockInPlace: ~Copyable {
+    /// The word of the C core's lock. An `Atomic` does not move while its owner exists, and a pointer to it points to the word.
+    private let word = Atomic<UInt32>(0)
+
+    func acquire() { withAddress { hrt_lock_acquire($0) } }
+
+    /// Releases the lock. On the thread that holds it.
+    func release() { withAddress { hrt_lock_release($0) } }
+
+    private func withAddress(_ body: (UnsafeMutablePointer<hrt_lock>) -> Void) {
+        // Unsafe: `hrt_lock` is a struct of that one word, and the C core accesses it by atomic operations only.
+        withUnsafePointer(to: word) { address in
+            body(UnsafeMutableRawPointer(mutating: address).assumingMemoryBound(to: hrt_lock.self))
+        }
     }
 }
 #endif

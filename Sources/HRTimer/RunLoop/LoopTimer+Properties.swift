@@ -1,4 +1,5 @@
 #if os(Linux)
+import CHRTimer
 public import HRTimerCore
 
 extension LoopTimer {
@@ -9,10 +10,10 @@ extension LoopTimer {
     public var timeInterval: Double { interval / .seconds(1) }
 
     /// The interval; zero for a timer that does not repeat.
-    public var interval: Duration { withState { $0.repetition.interval.duration } }
+    public var interval: Duration { withState { $0.schedule.recurrence.interval.duration } }
 
     /// The policy for ticks that were missed.
-    public var policy: MissedTickPolicy { withState { $0.repetition.policy } }
+    public var policy: MissedTickPolicy { withState { $0.schedule.recurrence.policy } }
 
     /// The number of nominal deadlines without a call of their own, as of the present or latest call: those that passed during
     /// the handler before, and if this call was late, those after its own deadline. For a handler on an actor they include the
@@ -58,7 +59,7 @@ extension LoopTimer {
     public func setTolerance(_ tolerance: some TimeSpan) {
         let requested_ns = tolerance.nanosecondsOrZero
         update { state, _ in
-            state.tolerance_ns = state.repetition.tolerance_ns(requested: requested_ns)
+            state.tolerance_ns = state.schedule.recurrence.tolerance_ns(requested: requested_ns)
         }
     }
 
@@ -107,6 +108,52 @@ extension LoopTimer {
         followed?.cancel()
         withExtendedLifetime(released) {}
         withExtendedLifetime(target) {}
+    }
+}
+
+extension LoopTimer {
+    /// The precision of this timer, if that is higher than the precision of its loop; nil, the default, for the loop's own.
+    ///
+    /// A lower one than the loop's counts as the loop's. `.normal` and `.precise` do not use the tolerance. May be set at any
+    /// time, also inside the handler. It counts from the next deadline for which the loop waits. `.precise` makes the loop
+    /// spin, see `TimerLoop.precision`.
+    public var precision: TimerPrecision? {
+        get { withState { $0.precision } }
+        set {
+            guard withState({ $0.precision != newValue }) else { return }
+            update { state, _ in state.precision = newValue }
+        }
+    }
+}
+
+// Waiting until a call has returned.
+extension LoopTimer {
+    /// Invalidates the timer, and returns only when its handler is not running: what the handler uses may then be freed.
+    ///
+    /// On the loop's own thread, as in the handler itself, it does not wait; nor on the thread of the call if the timer was taken
+    /// out of its loop during it. It waits neither for a `fire()` on another thread nor for a call by a task on the
+    /// handler's actor: the latter is over, or does not come if the actor invalidates the timer. Idempotent; all callers wait.
+    /// Handlers of two loops that wait for each other's timers in this way wait for ever.
+    @available(*, noasync)
+    public func invalidateAndWait() {
+        invalidate()
+        guard let ending, ending.thread != hrt_thread_pointer() else { return }
+        ending.latch.wait()
+    }
+
+    /// Invalidates the timer and waits as the other `invalidateAndWait()` does, from an asynchronous function: no thread waits.
+    public func invalidateAndWait() async {
+        invalidate()
+        await ending?.latch.opened()
+    }
+
+    private var ending: Ending? { withState { $0.extras?.ending } }
+
+    /// The end of a call during which the timer was invalidated.
+    struct Ending: Sendable {
+        /// The thread that is inside the handler. Sendable and unsafe: only compared.
+        nonisolated(unsafe) let thread: UnsafeRawPointer?
+        let latch = Latch()
     }
 }
 #endif

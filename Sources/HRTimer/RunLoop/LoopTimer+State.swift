@@ -7,60 +7,69 @@ extension LoopTimer {
         /// Nil once the timer is invalid.
         var handler: OwnerFunction?
         var extras: Extras?
-        var deadline_ns: Int64
-        var origin: Origin
-        var repetition: Recurrence
-        var tolerance_ns: Int64 = 0
-        var lastFired_ns: Int64?
-        // These share a word with the last byte of `lastFired_ns`.
+        /// When the timer fires, on the clock that it follows, or on the loop's. While its handler runs, the deadline is the one
+        /// that it was called for, unless the timer was moved since.
+        var schedule: TimerSchedule
+        // These share a word with the last byte of `schedule`.
         /// Whether the timer was invalidated, and did not just end: then a call that waits for its actor does not come.
         var isRevoked = false
         var keepsLoopRunning = true
         /// The timer's own precision; nil for the loop's.
         var precision: TimerPrecision?
-        /// Whether the loop is inside the handler.
-        var isFiring = false
-        /// Whether the deadline was set while the loop was inside the handler.
-        var isMoved = false
-        /// The missed ticks that the loop's present or latest call reports; see `reportedMisses`.
+        var tolerance_ns: Int64 = 0
+        /// The latest deadline that the timer fired for, on the loop's clock; `Int64.max` if there was none.
+        var lastFired_ns = Int64.max
+        /// The missed ticks that the loop's latest call reported; see `reportedMisses`.
         var missedTicks = 0
-        /// The unreported ticks and the fraction of the deadline. While the handler runs, the position that follows the call,
-        /// unless the timer is moved.
-        var ticks = GridPosition(deadline_ns: .max)
         /// The deadline's dates; nil until a date was given or asked for.
         var date: FireDate?
         /// The clock that the timer follows; nil for the loop's own clock.
-        var followed: FollowedClock?
-        /// The jitter, which few timers have. A pointer rather than an object, since references to an object would be counted.
-        /// Safe because it is guarded as the state is, never passed on, and freed with the timer.
-        nonisolated(unsafe) var jitter: UnsafeMutablePointer<LoopTimer.LoopJitter>?
+        let followed: FollowedClock?
+        /// The call that the loop prepares or makes; nil outside of one.
+        var call: CallUnderWay?
+        var origin: Origin
 
         init(
             handler: __owned OwnerFunction?,
             extras: __owned Extras?,
-            deadline_ns: Int64,
+            schedule: __owned TimerSchedule,
             origin: Origin,
-            repetition: Recurrence,
             tolerance_ns: Int64,
             date: __owned FireDate?,
             followed: __owned FollowedClock?
         ) {
             self.handler = handler
             self.extras = extras
-            self.deadline_ns = deadline_ns
+            self.schedule = schedule
             self.origin = origin
-            self.repetition = repetition
             self.tolerance_ns = tolerance_ns
             self.date = date
             self.followed = followed
         }
 
+        /// Whether the loop is inside the handler, or about to be.
+        var isFiring: Bool { call != nil }
+
+        /// The deadline on the loop's clock; `Int64.max` while the timer waits for the clock that it follows.
+        var deadline_ns: Int64 {
+            if let followed, followed.isFollowing { return followed.expired_ns }
+            return isResolved ? schedule.deadline_ns : schedule.position.deadline_ns
+        }
+
         /// Returns the next deadline, or for an invalid timer the last one it fired for.
         func shownDeadline_ns(_ time: TimeBase) -> Int64 {
-            if handler == nil { return lastFired_ns ?? deadline_ns }
+            if handler == nil { return lastFired_ns < .max ? lastFired_ns : deadline_ns }
             guard let followed, followed.isFollowing, !isFiring else { return deadline_ns }
-            return followed.monotonic_ns(time)
+            return followed.monotonic_ns(isResolved ? schedule.deadline_ns : schedule.position.deadline_ns, time)
         }
+    }
+
+    /// A call of a loop, from its preparation to its end. If it is withdrawn, nothing but this was changed.
+    struct CallUnderWay: Sendable {
+        /// The missed ticks that it reports.
+        var missedTicks: Int
+        /// What follows it; nil once somebody has moved the timer.
+        var following: TimerSchedule.Following?
     }
 
     /// What few timers have, by reference: an existential would take five words in each, and a check to copy it and to free it.
@@ -68,6 +77,8 @@ extension LoopTimer {
         let userInfo: (any Sendable)?
         /// The calls on the handler's actor, with what they report; nil before the first one, and without an actor.
         let calls: ActorCalls?
+        /// How far a random phase moves the first deadline when the timer is added to a loop.
+        let phase_ns: Int64
 
         /// The end of a call during which the timer was invalidated, until its handler has returned. The rest is nil then.
         let ending: Ending?
@@ -78,11 +89,13 @@ extension LoopTimer {
         init(
             userInfo: (any Sendable)?,
             calls: ActorCalls? = nil,
+            phase_ns: Int64 = 0,
             ending: Ending? = nil,
             threadOfFormerLoop: UnsafeRawPointer? = nil
         ) {
             self.userInfo = userInfo
             self.calls = calls
+            self.phase_ns = phase_ns
             self.ending = ending
             self.threadOfFormerLoop = threadOfFormerLoop
         }
@@ -113,21 +126,27 @@ extension LoopTimer.State {
 
     /// Resolves the deadline by the clock of the loop that the timer is added to.
     mutating func resolveDeadline(_ time: TimeBase) {
-        followed?.resolveDeadline(time)
+        let given_ns = schedule.position.deadline_ns
         switch origin {
         case .interval(let interval_ns, let clock) where clock != time.id:
-            deadline_ns = time.now_ns.addingSaturating(interval_ns)
+            schedule.position.deadline_ns = time.now_ns.addingSaturating(interval_ns)
         case .date(let wall_ns, let passed):
             let isConverted = date?.clock == time.id
-            if !isConverted { deadline_ns = time.instant_ns(wall_ns: wall_ns) }
-            if passed.contains(time) { deadline_ns = max(deadline_ns, time.now_ns) }
-            if !isConverted { date?.resolveDeadline(to: deadline_ns, wall_ns: wall_ns, clock: time.id) }
+            let deadline_ns = isConverted ? given_ns : time.instant_ns(wall_ns: wall_ns)
+            schedule.position.deadline_ns = passed.contains(time) ? max(deadline_ns, time.now_ns) : deadline_ns
+            if !isConverted {
+                date?.resolveDeadline(to: schedule.position.deadline_ns, wall_ns: wall_ns, clock: time.id)
+            }
         case .instant(let passed) where passed.contains(time):
-            deadline_ns = max(deadline_ns, time.now_ns)
+            schedule.position.deadline_ns = max(given_ns, time.now_ns)
         default: break
         }
-        if !isResolved { placeFirst() }
+        followed?.resolve(time, &schedule.position)
+        if !isResolved, let extras, schedule.position.deadline_ns < .max {
+            schedule.position.deadline_ns = schedule.position.deadline_ns.addingSaturating(extras.phase_ns)
+        }
         origin = .resolved
+        if let followed, followed.isFollowing { followed.follow(schedule.deadline_ns) }
     }
 
     /// Whether the deadline is on the loop's clock and includes the timer's jitter.
@@ -139,22 +158,30 @@ extension LoopTimer.State {
     /// Sets the next deadline. `origin` counts only as long as there is no loop. Returns false if the timer is invalid.
     mutating func move(to deadline_ns: Int64, origin: LoopTimer.Origin) -> Bool {
         guard handler != nil else { return false }
-        isMoved = isFiring
-        // A new grid, of which no tick has passed. Inside the handler `endCall` starts it.
-        if !isFiring { ticks = GridPosition(deadline_ns: .max) }
-        self.deadline_ns = deadline_ns
+        noteDeadlineOfCall()
+        // A new grid, of which no tick has passed.
+        schedule.position = GridPosition(deadline_ns: deadline_ns)
+        call?.following = nil
+        if let extras, extras.phase_ns > 0 { self.extras = LoopTimer.Extras(userInfo: extras.userInfo) }
         self.origin = origin
         date = nil
         followed?.detach()
-        jitter?.pointee.shift_ns = 0
-        if isResolved { placeJitter() }
         return true
+    }
+
+    /// Notes the deadline of the present call, which is about to be replaced or hidden.
+    private mutating func noteDeadlineOfCall() {
+        if call?.following != nil { lastFired_ns = deadline_ns }
     }
 
     /// Moves out what may run a user's code when it is freed, to be released without a lock. The timer is invalid from now on.
     mutating func takeReferences(_ released: inout Released) {
+        noteDeadlineOfCall()
         swap(&released.function, &handler)
-        if extras?.calls != nil { missedTicks = reportedMisses }
+        if extras?.calls != nil {
+            missedTicks = reportedMisses
+            call?.missedTicks = missedTicks
+        }
         if let extras, extras.ending == nil { released.object = self.extras.take() }
     }
 
@@ -177,79 +204,61 @@ extension LoopTimer.State {
     }
 
     /// The missed ticks that the present or latest call of the handler reports, on the loop's thread or on an actor.
-    var reportedMisses: Int { extras?.calls.map { max(0, $0.reportedTicks - 1) } ?? missedTicks }
+    var reportedMisses: Int {
+        extras?.calls.map { max(0, $0.reportedTicks - 1) } ?? call?.missedTicks ?? missedTicks
+    }
 
     /// Returns how many ticks the loop's present call is for, which `calls` reports on the handler's actor; 0 outside of a
     /// call, for `fire()`. Stores `calls` for `reportedMisses`.
     mutating func ticksOfCall(_ calls: ActorCalls) -> Int {
         if handler != nil, extras?.calls !== calls {
-            let thread = extras?.threadOfFormerLoop
-            extras = LoopTimer.Extras(userInfo: extras?.userInfo, calls: calls, threadOfFormerLoop: thread)
+            extras = LoopTimer.Extras(
+                userInfo: extras?.userInfo,
+                calls: calls,
+                phase_ns: extras?.phase_ns ?? 0,
+                threadOfFormerLoop: extras?.threadOfFormerLoop
+            )
         }
-        return isFiring ? missedTicks + 1 : 0
+        return call.map { $0.missedTicks + 1 } ?? 0
     }
 }
 
 // How a repeating timer handles its deadlines.
 extension LoopTimer.State {
-    /// Begins the call for the deadline, which has come. Returns false if the policy leaves this tick out: the deadline is then
-    /// the next one.
-    mutating func beginCall(now_ns: Int64) -> Bool {
-        var (grid_ns, gridNow_ns, isOnGrid) = (deadline_ns, now_ns, true)
+    /// Begins the call for the deadline, which has come. If the policy leaves this tick out, the deadline is then the next one.
+    mutating func beginCall(now_ns: Int64) -> TimerSchedule.Begun {
+        var begun = schedule
+        var now_ns = now_ns
         if let followed {
-            gridNow_ns = followed.now_ns
+            now_ns = followed.now_ns
             // If the clock was set back after the alarm expired, the call comes nevertheless. A moved timer begins a new grid.
-            grid_ns = followed.isFollowing ? min(followed.deadline_ns, gridNow_ns) : gridNow_ns
-            isOnGrid = followed.isFollowing && grid_ns == followed.deadline_ns
-            if !isOnGrid { jitter?.pointee.ticks?.delay_ns = 0 }
+            if !followed.isFollowing || schedule.deadline_ns > now_ns {
+                begun.position = GridPosition(deadline_ns: now_ns, unreported: schedule.position.unreported)
+            }
         }
-        var ticks = GridPosition(
-            deadline_ns: grid_ns,
-            roundedUp_as: isOnGrid ? self.ticks.roundedUp_as : 0,
-            unreported: self.ticks.unreported
-        )
-        guard let reported = beginTick(&ticks, gridNow_ns) else {
-            wait(for: ticks)
-            return false
+        let outcome = begun.begin(now_ns: now_ns)
+        switch outcome {
+        case .call(let missed, let following):
+            call = LoopTimer.CallUnderWay(missedTicks: missed, following: following)
+        case .leftOut:
+            schedule = begun
+            followed?.follow(schedule.deadline_ns)
         }
-        isFiring = true
-        isMoved = false
+        return outcome
+    }
+
+    /// Ends the call for that deadline of the loop's clock, and sets the next one. Returns false if there is none.
+    mutating func endCall(for deadline_ns: Int64, now_ns: Int64) -> Bool {
+        let ended = call.take()
         lastFired_ns = deadline_ns
-        missedTicks = reported
-        self.ticks = ticks
-        return true
-    }
-
-    var beforeCall: BeforeCall {
-        BeforeCall(
-            ticks: ticks,
-            delay_ns: jitter?.pointee.ticks?.delay_ns ?? 0,
-            missedTicks: missedTicks,
-            lastFired_ns: lastFired_ns
-        )
-    }
-
-    /// Restores the state as if the call had not begun.
-    mutating func restore(_ before: BeforeCall) {
-        isFiring = false
-        lastFired_ns = before.lastFired_ns
-        missedTicks = before.missedTicks
-        ticks = before.ticks
-        jitter?.pointee.ticks?.delay_ns = before.delay_ns
-    }
-
-    /// Ends the call and sets the next deadline. Returns false if there is none.
-    mutating func endCall(now_ns: Int64) -> Bool {
-        isFiring = false
+        if let ended { missedTicks = ended.missedTicks }
         if let extras, extras.threadOfFormerLoop != nil {
             self.extras = LoopTimer.Extras(userInfo: extras.userInfo, calls: extras.calls)
         }
-        guard repetition.repeats, handler != nil else { return false }
-        if isMoved {
-            ticks = GridPosition(deadline_ns: .max)
-        } else {
-            endTick(followed?.now_ns ?? now_ns)
-            wait(for: ticks)
+        guard schedule.recurrence.repeats, handler != nil else { return false }
+        if let following = ended?.following {
+            schedule.end(following, now_ns: followed?.now_ns ?? now_ns)
+            followed?.follow(schedule.deadline_ns)
         }
         return true
     }
@@ -257,20 +266,13 @@ extension LoopTimer.State {
     /// Moves the next deadline and the grid back, on the loop's clock; a timer that follows another clock stays as it is. While
     /// the handler runs, the next deadline is the one that follows the call.
     mutating func moveBack(by length_ns: Int64) {
-        if isFiring, !isMoved {
-            if followed != nil { return }
-            // None yet: the interval begins when the handler returns.
-            if ticks.deadline_ns < .max { ticks.deadline_ns = ticks.deadline_ns.subtractingSaturating(length_ns) }
-        } else if deadline_ns < .max {
-            deadline_ns = deadline_ns.subtractingSaturating(length_ns)
+        if let following = call?.following {
+            // None yet if the interval begins when the handler returns.
+            guard followed == nil, following.deadline.rounded_ns < .max else { return }
+            call?.following?.deadline.rounded_ns = following.deadline.rounded_ns.subtractingSaturating(length_ns)
+        } else if deadline_ns < .max, !(followed?.isFollowing ?? false) {
+            schedule.position.deadline_ns = schedule.position.deadline_ns.subtractingSaturating(length_ns)
         }
-    }
-
-    /// Sets the next deadline, on the timer's own clock.
-    private mutating func wait(for ticks: GridPosition) {
-        deadline_ns = followed == nil ? ticks.deadline_ns : .max
-        self.ticks = ticks
-        followed?.follow(ticks.deadline_ns)
     }
 }
 #endif

@@ -36,12 +36,13 @@ public final class LoopTimer: @unchecked Sendable {
     @exclusivity(unchecked) var link = Link()
     let lock = LockInPlace()
 
-    /// The clock that the timer follows, if not the loop's. The object is in the state too; here it is read without the lock.
-    let followed: FollowedClock?
+    /// The clock that the timer follows, if not the loop's. May be read without the lock: it is constant.
+    var followed: FollowedClock? { state.followed }
 
     /// Inlined, as is everything it uses, so that references are moved into place and not counted on the way.
     init(
         deadline_ns: Int64,
+        roundedUp_as: UInt32 = 0,
         origin: Origin,
         repetition: Recurrence,
         tolerance_ns: Int64 = 0,
@@ -50,23 +51,15 @@ public final class LoopTimer: @unchecked Sendable {
         date: FireDate? = nil,
         followed: FollowedClock? = nil
     ) {
-        self.followed = followed
         state = State(
             handler: handler,
             extras: userInfo.map { Extras(userInfo: $0) },
-            deadline_ns: deadline_ns,
+            schedule: TimerSchedule(repetition, GridPosition(deadline_ns: deadline_ns, roundedUp_as: roundedUp_as)),
             origin: origin,
-            repetition: repetition,
             tolerance_ns: tolerance_ns,
             date: date,
             followed: followed
         )
-    }
-
-    deinit {
-        guard let jitter = state.jitter else { return }
-        jitter.deinitialize(count: 1)
-        jitter.deallocate()
     }
 
     /// A timer that fires one interval from now, and if it repeats, at every interval after that. Not in a loop yet.
@@ -94,13 +87,13 @@ public final class LoopTimer: @unchecked Sendable {
         if repeats { first.advance(by: repetition.interval) }
         self.init(
             deadline_ns: time.now_ns.addingSaturating(first.rounded_ns),
+            roundedUp_as: first.roundedUp_as,
             origin: .interval(ns: first.rounded_ns, clock: time.id),
             repetition: repetition,
             tolerance_ns: repetition.tolerance_ns(requested: tolerance.nanosecondsOrZero),
             userInfo: userInfo,
             handler: Self.handler(block)
         )
-        state.ticks = GridPosition(deadline_ns: .max, roundedUp_as: first.roundedUp_as)
         state.set(phase, random: time.randomNumber())
     }
 

@@ -41,7 +41,7 @@ public final class LoopTrigger: Sendable {
     /// does not. A signal is kept until there is such a pass.
     public func signal() {
         signalled.store(true, ordering: .sequentiallyConsistent)
-        attachment.loop?.wakeIfWaiting()
+        attachment.position?.loop.wakeIfWaiting()
     }
 
     /// Whether the trigger was signalled, and not called since.
@@ -51,12 +51,10 @@ public final class LoopTrigger: Sendable {
     public var isValid: Bool { attachment.handler != nil }
 
     /// Takes the trigger out of its loop and frees the handler. Idempotent.
-    public func invalidate() {
-        attachment.end { $0.forget(self) }
-    }
+    public func invalidate() { end() }
 
     /// Calls the handler if there was a signal. Returns true if it was called.
-    func callIfSignalled() -> Bool {
+    fileprivate func callIfSignalled() -> Bool {
         guard let handler = attachment.handler, signalled.exchange(false, ordering: .sequentiallyConsistent) else {
             return false
         }
@@ -65,54 +63,32 @@ public final class LoopTrigger: Sendable {
     }
 }
 
+extension LoopTrigger: LoopItem {
+    var held: LoopTrigger { self }
+    static var wakesLoop: Bool { true }
+
+    static func withItems<Result>(
+        of state: inout LoopState,
+        _ body: (inout OrderedItems<LoopTrigger>, inout ModeTable) -> Result
+    ) -> Result { body(&state.triggers, &state.modes) }
+
+    func hasJoined(_ core: LoopCore, _ state: inout LoopState, at place: ItemPlace) { core.post(.triggers) }
+
+    static func hasLeft(_ core: LoopCore, _ state: inout LoopState, _ held: LoopTrigger?, from place: ItemPlace) {
+        if state.triggers.entries.isEmpty { core.clear(.triggers) }
+    }
+}
+
 extension TimerLoop {
     /// Makes the loop serve the trigger in `mode`. A trigger may be in several modes of one loop. Adding it twice to a mode
     /// does nothing, nor does adding an invalid one. A loop that has ended makes the trigger invalid.
-    public func add(_ trigger: LoopTrigger, forMode mode: Mode) {
-        let isAdded = trigger.attachment.attach(to: self) { _ in
-            state.withLock { state in
-                guard !state.isEnded else { return false }
-                let index = state.modes.index(of: mode)
-                let id = trigger.attachment.id
-                let change = state.triggers.add(trigger, id: id, order: trigger.order, mode: index, &state.modes)
-                state.modes.moveMember(from: change.from, to: change.to)
-                core.post(.triggers)
-                return true
-            }
-        }
-        if isAdded { wakeIfWaiting() }
-    }
+    public func add(_ trigger: LoopTrigger, forMode mode: Mode) { trigger.join(self, mode) }
 
     /// Takes the trigger out of one mode.
-    public func remove(_ trigger: LoopTrigger, forMode mode: Mode) {
-        trigger.attachment.detach(from: self) {
-            state.withLock { state in
-                guard let index = state.modes.known(mode),
-                    let change = state.triggers.remove(id: trigger.attachment.id, mode: index, &state.modes)
-                else { return false }
-                state.modes.moveMember(from: change.from, to: change.to)
-                return state.modes.isEmpty(change.to)
-            }
-        }
-        wakeIfWaiting()
-    }
+    public func remove(_ trigger: LoopTrigger, forMode mode: Mode) { trigger.leave(self, mode) }
 
     /// Whether the trigger is served in `mode`.
-    public func contains(_ trigger: LoopTrigger, forMode mode: Mode) -> Bool {
-        state.withLock { state in
-            state.modes.known(mode).map { index in
-                state.triggers.contains(id: trigger.attachment.id) { state.modes.contains($0, index) }
-            } ?? false
-        }
-    }
-
-    func forget(_ trigger: LoopTrigger) {
-        let mustWake = state.withLock { state in
-            state.modes.moveMember(from: state.triggers.remove(id: trigger.attachment.id), to: ModeTable.nowhere)
-            return state.mustWakeNow()
-        }
-        if mustWake { waiter.wake() }
-    }
+    public func contains(_ trigger: LoopTrigger, forMode mode: Mode) -> Bool { trigger.isIn(self, mode) }
 
     /// Calls the triggers that were signalled: all, or only the first. Returns true if there was any.
     func callTriggers(onlyFirst: Bool) -> Bool {
@@ -120,17 +96,10 @@ extension TimerLoop {
     }
 
     private func callSignalled(onlyFirst: Bool) -> Bool {
-        let triggers = state.withLock { state in
-            if state.triggers.entries.isEmpty { core.clear(.triggers) }
-            return state.triggers.items { state.serves($0) }
-        }
         var hasCalled = false
-        for trigger in triggers where trigger.isSignalled && !(hasCalled && onlyFirst) {
-            // A trigger that was called before may have taken this one out.
-            let isServed = state.withLock { state in
-                state.triggers.contains(id: trigger.attachment.id) { state.serves($0) }
-            }
-            if isServed, trigger.callIfSignalled() { hasCalled = true }
+        forEachServed(LoopTrigger.self, where: \.isSignalled) { trigger in
+            if trigger.callIfSignalled() { hasCalled = true }
+            return !(hasCalled && onlyFirst)
         }
         return hasCalled
     }

@@ -87,7 +87,9 @@ extension TimerLoop {
         let earliest_ns = state.withLock { state -> Int64 in
             var earliest_ns = Int64.max
             if !state.isEnded {
-                state.core.forEachTimer { deadline_ns, _, _ in earliest_ns = min(earliest_ns, deadline_ns) }
+                state.core.forEachTimer { _, target in
+                    if case .owner(let owner) = target { earliest_ns = min(earliest_ns, owner.shownDeadline_ns(.max)) }
+                }
             }
             return earliest_ns
         }

@@ -65,11 +65,11 @@ extension TimerLoop {
     private func performPosted() {
         let blocks = core.state.withLock { state in
             let index = state.served
-            let blocks = state.performs.take { state.modes.contains($0, index) }
-            if state.performs.isEmpty { core.clear(.blocks) }
+            let blocks = state.performs.take(from: &state.modes) { $1.contains($0.modes, index) }
+            if state.performs.entries.isEmpty { core.clear(.blocks) }
             return blocks
         }
-        for block in blocks { block() }
+        for block in blocks { block.call() }
     }
 
     /// Decides what the pass fires, which is all that is due now, and prepares the first call. Returns the clock's reading,
@@ -109,7 +109,7 @@ extension TimerLoop {
                     hrt_probe_commit(fire.token.slot, fire.deadline_ns)
                     return woken_ns
                 }
-                putBack(&fire)
+                withdraw(&fire)
             }
             let now_ns = woken_ns ?? time.now_ns
             let isOver = !found.isEmpty || park.until_ns == .min || now_ns >= limit_ns
@@ -134,8 +134,8 @@ extension TimerLoop {
         }
     }
 
-    /// Puts back the prepared call, which does not come now.
-    private func putBack(_ fire: inout Fire) {
+    /// Withdraws the prepared call, which does not come now.
+    private func withdraw(_ fire: inout Fire) {
         _ = core.commit.withdraw()
         core.state.withLock { state in _ = state.finish(&fire, now_ns: .min, wasCalled: false) }
         fire.letGo()

@@ -1,6 +1,107 @@
 #if os(Linux)
 import HRTimerCore
 
+/// A block that waits for the loop's next pass.
+struct PendingPerform: Sendable {
+    let call: @Sendable () -> Void
+    /// By what the block can be cancelled; nil for a block without a target.
+    var request: Request?
+
+    struct Request: Sendable {
+        let target: ObjectIdentifier
+        let key: String
+
+        func isMeant(by target: ObjectIdentifier, _ key: String?) -> Bool {
+            self.target == target && (key == nil || self.key == key)
+        }
+    }
+}
+
+// Blocks for the next pass.
+extension TimerLoop {
+    /// Calls `block` once, in the loop's next pass in one of `modes`, after blocks that were added before it; blocks of a
+    /// lower `order` come first. Wakes the loop, unlike Foundation's.
+    ///
+    /// A pass calls blocks when it begins, and again when its timers and descriptors were called: what a handler of a timer
+    /// or a descriptor adds comes in the same pass, what a block adds comes later. The block is never called if the loop does
+    /// not run again; it is dropped at once without modes, or if the loop has ended. Any thread.
+    ///
+    /// A block of an actor is called on that actor: in the pass itself where the loop's thread is the actor's, as in `main`
+    /// for the main actor; elsewhere by a task. It says so itself, `{ @MainActor in … }`, even in code of the main actor: a
+    /// closure that does not say so runs on the loop's thread.
+    public func perform(
+        inModes modes: some Sequence<Mode> = [.default],
+        order: Int = 0,
+        _ block: @escaping @isolated(any) @Sendable () -> Void
+    ) {
+        perform(inModes: modes, order: order, request: nil, onItsActor(block))
+    }
+
+    /// Calls `action` on `target` once, in the loop's next pass in one of `modes`, among the blocks of
+    /// `perform(inModes:order:_:)` and by the same order.
+    ///
+    /// A method of an actor, such as one of a `@MainActor` type, is called on that actor: at once in `main`, for the main
+    /// actor. The target is held until the call; `weakTarget:` in place of `on:` does not hold it.
+    /// `cancelPerforms(withTarget:key:)` cancels the request. Any thread.
+    public func perform<Target: AnyObject & Sendable>(
+        _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
+        on target: Target,
+        key: String = "",
+        order: Int = 0,
+        inModes modes: some Sequence<Mode> = [.default]
+    ) {
+        let request = PendingPerform.Request(target: ObjectIdentifier(target), key: key)
+        perform(inModes: modes, order: order, request: request) { onItsActor(action(target))() }
+    }
+
+    /// Calls `action` on `target` once, in the loop's next pass in one of `modes`, if the target still exists then: it is not
+    /// held. In all else as `perform(_:on:key:order:inModes:)`.
+    public func perform<Target: AnyObject & Sendable>(
+        _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
+        weakTarget target: Target,
+        key: String = "",
+        order: Int = 0,
+        inModes modes: some Sequence<Mode> = [.default]
+    ) {
+        let request = PendingPerform.Request(target: ObjectIdentifier(target), key: key)
+        perform(inModes: modes, order: order, request: request) { [weak target] in
+            if let target { onItsActor(action(target))() }
+        }
+    }
+
+    /// Cancels what was requested for this target and key for the next pass; all of the target's requests if `key` is nil.
+    /// What the current pass has already taken still comes, as do delayed requests, which `cancelPreviousPerformRequests`
+    /// cancels. O(blocks that wait). Any thread.
+    public func cancelPerforms(withTarget target: AnyObject, key: String? = nil) {
+        // No wake: a block that the run serves has woken the loop already, and the run finds out that nothing is left.
+        let target = ObjectIdentifier(target)
+        let taken = state.withLock { state in
+            state.performs.take(from: &state.modes) { entry, _ in entry.item.request?.isMeant(by: target, key) ?? false
+            }
+        }
+        // Freed without the lock.
+        withExtendedLifetime(taken) {}
+    }
+
+    private func perform(
+        inModes modes: some Sequence<Mode>,
+        order: Int,
+        request: PendingPerform.Request?,
+        _ block: @escaping @Sendable () -> Void
+    ) {
+        core.update { state in
+            if state.isEnded { return false }
+            let set = state.modes.set(of: modes)
+            if set == ModeTable.nowhere { return false }
+            let pending = PendingPerform(call: block, request: request)
+            let place = state.performs.add(pending, order: order, keepsRunning: true)
+            state.performs.setModes(set, of: place, in: &state.modes)
+            core.post(.blocks)
+            return state.serves(set) && state.mustWakeNow()
+        }
+    }
+}
+
 /// The requests made with `perform(_:on:key:afterDelay:inModes:)`, by the identity of their target.
 struct DelayedPerforms: Sendable {
     private struct Request: Sendable {
@@ -47,33 +148,8 @@ struct DelayedPerforms: Sendable {
     }
 }
 
+// Blocks for later.
 extension TimerLoop {
-    /// Calls `action` on `target` once, in the loop's next pass in one of `modes`, among the blocks of
-    /// `perform(inModes:order:_:)` and by the same order.
-    ///
-    /// A method of an actor, such as one of a `@MainActor` type, is called on that actor: at once in `main`, for the main
-    /// actor. The target is held until the call; `weakTarget:` in place of `on:` does not hold it.
-    /// `cancelPerforms(withTarget:key:)` cancels the request. Any thread.
-    public func perform<Target: AnyObject & Sendable>(
-        _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
-        on target: Target,
-        key: String = "",
-        order: Int = 0,
-        inModes modes: some Sequence<Mode> = [.default]
-    ) {
-        let request = PendingPerforms.Request(target: ObjectIdentifier(target), key: key)
-        perform(inModes: modes, order: order, request: request) { onItsActor(action(target))() }
-    }
-
-    /// Cancels what was requested for this target and key for the next pass; all of the target's requests if `key` is nil.
-    /// What the current pass has already taken still comes, as do delayed requests, which `cancelPreviousPerformRequests`
-    /// cancels. O(blocks that wait). Any thread.
-    public func cancelPerforms(withTarget target: AnyObject, key: String? = nil) {
-        // No wake: a block that the run serves has woken the loop already, and the run finds out that nothing is left.
-        let taken = state.withLock { $0.performs.take(target: ObjectIdentifier(target), key: key) }
-        withExtendedLifetime(taken) {}
-    }
-
     /// Calls `block` once, `delay` from now or later, in one of `modes`. With a delay of zero or less it waits for the next
     /// pass.
     ///
@@ -124,8 +200,40 @@ extension TimerLoop {
         perform(target, key, delay, modes) { onItsActor(action(target))(argument) }
     }
 
+    /// Calls `action` on `target` once, `delay` from now or later, if the target still exists then: it is not held. In all
+    /// else as `perform(_:on:key:afterDelay:inModes:)`.
+    ///
+    /// When the target is gone, the timer stays until its deadline, and calls nobody.
+    @discardableResult
+    public func perform<Target: AnyObject & Sendable>(
+        _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
+        weakTarget target: Target,
+        key: String = "",
+        afterDelay delay: some TimeSpan,
+        inModes modes: some Sequence<Mode> = [.default]
+    ) -> LoopTimer {
+        perform(target, key, delay, modes) { [weak target] in
+            if let target { onItsActor(action(target))() }
+        }
+    }
+
+    /// Calls `action` on `target` with an argument, which is held; see `perform(_:weakTarget:key:afterDelay:inModes:)`.
+    @discardableResult
+    public func perform<Target: AnyObject & Sendable, Argument: Sendable>(
+        _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable (Argument) -> Void,
+        weakTarget target: Target,
+        with argument: Argument,
+        key: String = "",
+        afterDelay delay: some TimeSpan,
+        inModes modes: some Sequence<Mode> = [.default]
+    ) -> LoopTimer {
+        perform(target, key, delay, modes) { [weak target] in
+            if let target { onItsActor(action(target))(argument) }
+        }
+    }
+
     /// Adds a delayed request, and remembers it by the identity of its target. Whether the target is held is up to `call`.
-    func perform(
+    private func perform(
         _ target: AnyObject,
         _ key: String,
         _ delay: some TimeSpan,
@@ -159,6 +267,89 @@ extension TimerLoop {
     public func cancelPreviousPerformRequests(withTarget target: AnyObject, key: String? = nil) {
         let timers = delayed.withLock { $0.take(target: ObjectIdentifier(target), key: key) }
         for timer in timers { timer.invalidate() }
+    }
+}
+
+/// The end of a block that a loop performs, for a thread that waits for it.
+private final class Performed: Sendable {
+    private let latch = Latch()
+    private let isDone = Locked(false)
+
+    func done() {
+        isDone.withLock { $0 = true }
+        latch.open()
+    }
+
+    /// Lets the waiting thread go on, since the block is freed. `wait()` returns false if there was no call before.
+    func drop() { latch.open() }
+
+    @available(*, noasync)
+    func wait() -> Bool {
+        latch.wait()
+        return isDone.withLock { $0 }
+    }
+}
+
+/// Belongs to the block: if that is freed without a call, so is this, and the waiting thread goes on.
+private final class PerformTicket: Sendable {
+    private let performed: Performed
+
+    init(_ performed: Performed) {
+        self.performed = performed
+    }
+
+    func done() { performed.done() }
+
+    deinit { performed.drop() }
+}
+
+extension TimerLoop {
+    /// Calls `block` once in the loop's next pass in one of `modes`. If `wait` is true, returns only when the block has
+    /// returned: `performSelector(onThread:with:waitUntilDone:modes:)`.
+    ///
+    /// Called on the loop's own thread with `wait`, it calls the block at once. The loop has to run, or to be hosted, as long
+    /// as a caller waits. Returns false if the block will not be called because the loop has ended; with `wait`, also if
+    /// `modes` is empty. Any thread.
+    @available(*, noasync)
+    @discardableResult
+    public func perform(
+        inModes modes: some Sequence<Mode> = [.common],
+        waitUntilDone wait: Bool,
+        _ block: @escaping @Sendable () -> Void
+    ) -> Bool {
+        if wait, isOnItsThread {
+            block()
+            return true
+        }
+        let performed = Performed()
+        enqueue(block, modes, performed)
+        return wait ? performed.wait() : !state.withLock { $0.isEnded }
+    }
+
+    private func enqueue(_ block: @escaping @Sendable () -> Void, _ modes: some Sequence<Mode>, _ performed: Performed)
+    {
+        let ticket = PerformTicket(performed)
+        perform(inModes: modes, order: 0, request: nil) {
+            block()
+            ticket.done()
+        }
+    }
+
+    /// Calls `block` on the main actor's thread, in the next pass of `TimerLoop.main`. If `wait` is true, returns only when
+    /// the block has returned: `performSelector(onMainThread:with:waitUntilDone:)`.
+    ///
+    /// Called on the main thread with `wait`, it calls the block at once. If the main thread runs neither the loop nor the
+    /// main queue, a caller that waits does so for ever, as with Foundation's. In asynchronous code call a `@MainActor`
+    /// function instead.
+    @available(*, noasync)
+    public static func performOnMain(
+        inModes modes: some Sequence<Mode> = [.common],
+        waitUntilDone wait: Bool = false,
+        _ block: @escaping @MainActor @Sendable () -> Void
+    ) {
+        let block = onItsActor(block)
+        if wait, MainQueue.isHeld { return block() }
+        main.perform(inModes: modes, waitUntilDone: wait, block)
     }
 }
 #endif

@@ -96,12 +96,11 @@ extension TimerLoop {
     /// Ends the innermost run, after its current pass if there is one: the due timers, ready sources and blocks of that pass
     /// still come, and it does not sleep first. Has no effect if no run goes on. Any thread.
     public func stop() {
-        let mustWake = state.withLock { state in
+        core.update { state in
             guard !state.isEnded, state.run != nil else { return false }
             state.stopRun()
             return state.mustWakeNow()
         }
-        if mustWake { waiter.wake() }
     }
 
     /// Makes the loop pass once more through all that it has to do, at once if it sleeps. Several wakes before that pass
@@ -109,59 +108,6 @@ extension TimerLoop {
     public func wakeUp() {
         if core.isInForkedChild { return }
         waiter.wake()
-    }
-
-    /// Calls `block` once, in the loop's next pass in one of `modes`, after blocks that were added before it; blocks of a
-    /// lower `order` come first. Wakes the loop, unlike Foundation's.
-    ///
-    /// A pass calls blocks when it begins, and again when its timers and descriptors were called: what a handler of a timer
-    /// or a descriptor adds comes in the same pass, what a block adds comes later. The block is never called if the loop does
-    /// not run again; it is dropped at once without modes, or if the loop has ended. Any thread.
-    ///
-    /// A block of an actor is called on that actor: in the pass itself where the loop's thread is the actor's, as in `main`
-    /// for the main actor; elsewhere by a task. It says so itself, `{ @MainActor in … }`, even in code of the main actor: a
-    /// closure that does not say so runs on the loop's thread.
-    public func perform(
-        inModes modes: some Sequence<Mode> = [.default],
-        order: Int = 0,
-        _ block: @escaping @isolated(any) @Sendable () -> Void
-    ) {
-        perform(inModes: modes, order: order, request: nil, onItsActor(block))
-    }
-
-    func perform(
-        inModes modes: some Sequence<Mode>,
-        order: Int,
-        request: PendingPerforms.Request?,
-        _ block: @escaping @Sendable () -> Void
-    ) {
-        let mustWake = state.withLock { state in
-            if state.isEnded { return false }
-            let set = state.modes.set(of: modes)
-            if set == ModeTable.nowhere { return false }
-            state.performs.add(block, modes: set, order: order, request: request)
-            core.post(.blocks)
-            return state.serves(set) && state.mustWakeNow()
-        }
-        if mustWake { waiter.wake() }
-    }
-
-    /// The mode of the innermost run; nil if the loop does not run. Any thread.
-    public var currentMode: Mode? { state.withLock { $0.run?.mode } }
-
-    /// Whether the loop sleeps, waiting for something to do. Any thread.
-    public var isWaiting: Bool { state.withLock { $0.core.isParked } }
-
-    /// Whether a run goes on while the loop has nothing to do: then only `stop()` or a limit ends it. Any thread.
-    public var isKeptAlive: Bool {
-        get { state.withLock { $0.isKeptAlive } }
-        set {
-            let mustWake = state.withLock { state in
-                state.isKeptAlive = newValue
-                return state.mustWakeNow()
-            }
-            if mustWake { waiter.wake() }
-        }
     }
 }
 
@@ -211,6 +157,52 @@ extension TimerLoop {
             state.runCount += 1
             return true
         }
+    }
+}
+
+/// The latest runs of a loop and their modes, which show when timers of other modes could not be called.
+struct RunLog: Sendable {
+    struct Entry: Sendable {
+        let index: Int
+        let begin_ns: Int64
+        var end_ns: Int64
+    }
+
+    /// The latest runs, in the order in which they ended.
+    private(set) var entries: [Entry] = []
+    private static let kept = 8
+
+    mutating func add(_ index: Int, from begin_ns: Int64, to end_ns: Int64) {
+        guard begin_ns < end_ns else { return }
+        // Code that runs a mode until something happens starts a new run after each source. Such runs count as one here.
+        if let last = entries.last, last.index == index, begin_ns.subtractingSaturating(last.end_ns) < 1_000_000 {
+            entries[entries.count - 1].end_ns = end_ns
+            return
+        }
+        if entries.count == Self.kept { entries.removeFirst() }
+        entries.append(Entry(index: index, begin_ns: begin_ns, end_ns: end_ns))
+    }
+}
+
+extension LoopState {
+    /// Ends the innermost run.
+    mutating func endRun(_ now_ns: @autoclosure () -> Int64) {
+        guard let run = popRun() else { return }
+        serveGroups()
+        guard runLog != nil, run.begin_ns < .max else { return }
+        runLog?.add(run.index, from: run.begin_ns, to: now_ns())
+    }
+}
+
+extension LoopState {
+    /// Returns when the loop ran in modes that the timer is not in, as far as the log still has it.
+    func runsWithout(_ token: TimerToken, now_ns: Int64) -> [ClosedRange<Int64>] {
+        guard core.isLive(token), let log = runLog else { return [] }
+        let group = core.group(of: token)
+        let present = runs.map { RunLog.Entry(index: $0.index, begin_ns: $0.begin_ns, end_ns: now_ns) }
+        return (log.entries + present)
+            .filter { !modes.contains(group, $0.index) && $0.begin_ns < $0.end_ns }
+            .map { $0.begin_ns...$0.end_ns }
     }
 }
 #endif

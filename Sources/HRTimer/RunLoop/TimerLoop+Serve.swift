@@ -1,4 +1,5 @@
 #if os(Linux)
+import CHRTimer
 public import Dispatch
 public import HRTimerCore
 import HRTimerLibc
@@ -115,6 +116,127 @@ extension TimerLoop {
             hosts.asked -= 1
             hostOnMainQueue(&hosts)
         }
+    }
+}
+
+extension TimerLoop {
+    /// Makes the calling thread's run loop, Foundation's `RunLoop.current`, run this loop in `mode` whenever the run loop
+    /// runs in one of its common modes, until the returned host is cancelled or the thread ends. The loop is held until then.
+    ///
+    ///     let host = try TimerLoop.current.serveOnCurrentRunLoop()
+    ///     RunLoop.current.run()   // on any thread
+    ///
+    /// Handlers are called on that thread, later than in a loop that waits by itself: on Linux a run loop watches no
+    /// descriptors for others, so a thread of Dispatch does that and wakes the run loop. While it hosts this loop, the run
+    /// loop has a source: it does not end for lack of one, and its `run(mode:before:)` returns when that source had something
+    /// to do. On the main thread the main queue serves `TimerLoop.main`, as with `serve(on: .main)`.
+    ///
+    /// Throws ENOSYS in a program without Foundation, or with a Foundation that is linked statically; EINVAL on a thread that
+    /// can never run the loop, as when the loop is another thread's own; ENOTSUP for a loop on an `event_base`; ENOMEM; and
+    /// the error that kept the loop from getting descriptors (EMFILE, ENFILE). `CFRunLoopSourceCreate`.
+    @available(*, noasync)
+    @discardableResult
+    public func serveOnCurrentRunLoop(inMode mode: Mode = .default) throws(TimerError) -> LoopHost {
+        if isMain { return try serve(on: .main, inMode: mode) }
+        if let reason = reasonNotToProcess {
+            throw TimerError(operation: "serve a loop: \(reason)", errorNumber: EINVAL)
+        }
+        let host = RunLoopHost(self, mode, try hostDescriptor())
+        try host.begin()
+        return LoopHost { host.end() }
+    }
+}
+
+/// The link between the descriptor of a loop, which a thread of Dispatch waits for, and a source of Foundation's run loop.
+private final class RunLoopHost: Sendable {
+    private let mode: TimerLoop.Mode
+    // Unsafe: dispatch sources are thread-safe, only their type does not say so: dispatch_source_create(3).
+    private nonisolated(unsafe) let watch: any DispatchSourceRead
+
+    // Sendable: the source is taken with the lock held, and removed by the thread that has taken it out.
+    private struct State: @unchecked Sendable {
+        /// Nil after `end()`.
+        var loop: TimerLoop?
+        /// Nil before `begin()` and after `end()`.
+        var source: OpaquePointer?
+        /// Whether `watch` is suspended: from the signal until the run loop has done what there was, while the descriptor
+        /// stays readable.
+        var isPaused = false
+
+        mutating func resume(_ watch: any DispatchSourceRead) {
+            guard isPaused else { return }
+            isPaused = false
+            watch.resume()
+        }
+    }
+
+    private let state: Locked<State>
+
+    init(_ loop: TimerLoop, _ mode: TimerLoop.Mode, _ descriptor: Int32) {
+        state = Locked(State(loop: loop))
+        self.mode = mode
+        let queue = DispatchQueue(label: "hrtimer-run-loop")
+        watch = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        watch.setEventHandler { [weak self] in self?.wake() }
+    }
+
+    /// Adds the source to the calling thread's run loop. That source holds this object.
+    func begin() throws(TimerError) {
+        let calls = hrt_run_loop_calls(
+            perform: { RunLoopHost.from($0).perform() },
+            ended: { RunLoopHost.from($0).end() },
+            release: { Unmanaged<RunLoopHost>.fromOpaque($0).release() }
+        )
+        let context = Unmanaged.passRetained(self)
+        var source: OpaquePointer?
+        let status = hrt_run_loop_source_add(calls, context.toOpaque(), &source)
+        state.withLock { $0.source = source }
+        // Also if there is no source: libdispatch ends the process when a source is freed that was never active.
+        watch.activate()
+        if status != 0 {
+            watch.cancel()
+            context.release()
+        }
+        try check(status, "put a loop on Foundation's run loop")
+        perform()
+    }
+
+    private static func from(_ context: UnsafeMutableRawPointer) -> RunLoopHost {
+        Unmanaged<RunLoopHost>.fromOpaque(context).takeUnretainedValue()
+    }
+
+    /// Handles a readable descriptor: pauses the watch and signals the run loop.
+    private func wake() {
+        let source = state.withLock { state -> OpaquePointer? in
+            guard let source = state.source, !state.isPaused else { return nil }
+            watch.suspend()
+            state.isPaused = true
+            hrt_run_loop_source_hold(source)
+            return source
+        }
+        // Without the lock: a thread that ends calls `end` with the lock of its run loop held, which this takes.
+        if let source { hrt_run_loop_source_signal(source) }
+    }
+
+    private func perform() {
+        // A handler may cancel the host, and so release the loop.
+        withExtendedLifetime(self) {
+            state.withLock { $0.loop }?.process(inMode: mode)
+            state.withLock { $0.resume(watch) }
+        }
+    }
+
+    /// Ends the hosting. Any thread, any number of times.
+    func end() {
+        let held = state.withLock { state in
+            defer { (state.loop, state.source) = (nil, nil) }
+            // A suspended dispatch source must not be released: dispatch_release(3).
+            if state.source != nil { watch.cancel() }
+            state.resume(watch)
+            return (loop: state.loop, source: state.source)
+        }
+        if let source = held.source { hrt_run_loop_source_remove(source) }
+        withExtendedLifetime(held.loop) {}
     }
 }
 #endif

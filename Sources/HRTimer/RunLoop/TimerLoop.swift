@@ -2,7 +2,6 @@
 import CHRTimer
 public import HRTimerCore
 import HRTimerLibc
-import Synchronization
 
 /// A thread's loop of timers, descriptors and blocks: Foundation's `RunLoop`, on the kernel's exact timers.
 ///
@@ -19,8 +18,6 @@ import Synchronization
 /// with its last reference. Where the process has none left, the loop's timers still work, on a futex.
 public final class TimerLoop: Sendable {
     let core: LoopCore
-    /// The activities that some observer was added for. A pass without observers reads this instead of taking the lock.
-    let observed = Atomic<UInt32>(0)
     let delayed = Locked(DelayedPerforms())
     let isMain: Bool
     private let owner: Locked<Owner>
@@ -33,7 +30,6 @@ public final class TimerLoop: Sendable {
         self.owner = Locked(owner)
         if case .main = owner { isMain = true } else { isMain = false }
         core = LoopCore(time: time, waiter: waiter)
-        LoopTimes.add(time)
     }
 
     /// Creates a loop that is no thread's own. While a thread runs it, it is that thread's loop, and its `current`.
@@ -96,7 +92,6 @@ public final class TimerLoop: Sendable {
 
     deinit {
         end()
-        LoopTimes.remove(time)
         // This is the host's thread. Another thread that moves a timer may keep the waiter for a moment more.
         if waiter.isHosted, !core.isInForkedChild { waiter.leaveHost() }
     }

@@ -1,8 +1,8 @@
 #if os(Linux)
-/// The common part of engines on all clocks: everything that takes no instant. Engines are made as `TimerEngine`,
-/// `BootTimeTimerEngine` and `WallTimerEngine`.
+/// An engine on any clock, as code sees it that needs no instant. Engines are made as `TimerEngine`, `BootTimeTimerEngine` and
+/// `WallTimerEngine`.
 public class AnyTimerEngine: @unchecked Sendable {
-    // Sendable: its properties are constant, and of Sendable types. Only this module has subclasses, which have no properties.
+    // Sendable: its properties are constant, and of Sendable types. Its only subclass is `ClockTimerEngine`, which has none.
 
     package final let core: EngineCore
 
@@ -109,7 +109,15 @@ extension AnyTimerEngine: CustomStringConvertible {
         let fires = statistics.fires
         let counts = "\(counted(liveTimers, "timer")), \(counted(fires, "fire"))"
         let lateness = fires > 0 ? "; lateness of \(lateness)" : ""
-        return "\(Self.self)(\(state), \(counts)\(lateness))"
+        return "\(typeName)(\(state), \(counts)\(lateness))"
+    }
+
+    private var typeName: String {
+        switch core.time.clock {
+        case .monotonic: "TimerEngine"
+        case .bootTime: "BootTimeTimerEngine"
+        case .wall: "WallTimerEngine"
+        }
     }
 }
 #endif

@@ -18,18 +18,10 @@ package final class ClockAlarm: @unchecked Sendable {
     /// alarm is gone.
     package init(on time: TimeBase, _ expired: @escaping @Sendable (ClockAlarm) -> Void) {
         self.time = time
-        core = Self.engine(of: time).core
+        core = AnyTimerEngine.shared(on: time).core
         var request = TimerRequest()
         request.isOwned = true
         token = core.schedule(.handler { [weak self] _ in if let self { expired(self) } }, request)
-    }
-
-    private static func engine(of time: TimeBase) -> AnyTimerEngine {
-        switch time.clock {
-        case .monotonic: TimerEngine.shared(in: time)
-        case .bootTime: BootTimeTimerEngine.shared(in: time)
-        case .wall: WallTimerEngine.shared(in: time)
-        }
     }
 
     /// Returns whether the alarm goes by the clock of `time`: the kernel's, or that of the same virtual time.

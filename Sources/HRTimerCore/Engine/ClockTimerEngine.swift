@@ -1,59 +1,68 @@
 #if os(Linux)
-/// A `TimerEngine` whose deadlines are on another clock: `BootTimeTimerEngine` or `WallTimerEngine`.
+/// A thread that fires timers: it keeps a queue of deadlines, sleeps until the next one, and calls handlers in order. Its clock
+/// is part of its type: `TimerEngine`, `BootTimeTimerEngine`, `WallTimerEngine`. An instant of another clock does not compile.
 ///
 ///     let engine = try WallTimerEngine()
 ///     engine.schedule(at: WallInstant(nanoseconds: midnight_ns), every: .seconds(86_400)) { fire in … }
 ///
-/// The clock is part of the type and not of the configuration: an instant of another clock does not compile. All else is as
-/// in `TimerEngine`. A timer never fires early on the engine's own clock:
+/// A timer never fires early on the engine's own clock. It is late by the kernel's wake latency, with the thread's timer slack
+/// at 1 ns. With nothing pending the thread sleeps without any wake-up. All members may be called from any thread, and from
+/// handlers.
+///
+/// Handlers run on the engine's thread, one after another in the order of (deadline, sequence of arming). A handler that takes
+/// long delays the other timers of its engine, and of no other engine; give long work to a queue, or to an engine of its own.
+///
+/// Timers that were armed before the engine looks at its queue fire in exactly that order, however many are due. A timer
+/// that a handler arms takes its place in that order too, unless its deadline is an instant that the engine has passed
+/// already: it then fires after all timers that were due, so that nothing starves.
+///
+/// The engine ends with `shutdown()`, or when its last reference is released. Pending timers are then forgotten and their
+/// handlers freed, and the thread has ended when the call returns (unless it came from a handler). In a child of `fork(2)`
+/// the engine has ended: only the parent has its thread.
 ///
 /// * When the wall clock is set forward, timers whose deadlines the step passes fire at once, a repeating timer by its
 ///   `MissedTickPolicy`. When it is set back, pending timers fire when the clock comes to their deadlines again. Lateness
 ///   counts on the wall clock too, so it includes a step forward.
-/// * Both clocks go on while the system is suspended. Timers that fall due meanwhile fire when the system is up again; they
-///   do not wake it, unless `RealTimeSettings.wakesSystem` is set (which takes CAP_WAKE_ALARM, `timerfd_create(2)`).
+/// * The wall clock and boot time go on while the system is suspended. Timers that fall due meanwhile fire when the system is up
+///   again; they do not wake it, unless `RealTimeSettings.wakesSystem` is set (which takes CAP_WAKE_ALARM, `timerfd_create(2)`).
 public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unchecked Sendable {
     // Sendable: as its superclass; it has no properties of its own.
-
-    /// One fire, with instants of the engine's own clock.
-    public struct Fire: Sendable {
-        /// The timer that fired.
-        public let token: TimerToken
-        /// The nominal deadline, as requested.
-        public let deadline: Instant
-        /// The clock's reading right before the call; not earlier than `deadline`.
-        public let firedAt: Instant
-        /// How many nominal deadlines since the previous call had no call of their own; see `MissedTickPolicy`.
-        public let missedTicks: Int
-        /// How late the fire was: `firedAt` minus `deadline`, never negative.
-        public var lateness: Duration { deadline.duration(to: firedAt) }
-    }
 
     /// Starts an engine. Throws if the system has no descriptor or no thread for it (EMFILE, EAGAIN), and ENOTSUP for
     /// `.futex` on the boot-time clock.
     ///
-    /// In a fire that is reported to the `latenessWatch`, `lateness` and the numbers of the instants are on this engine's clock.
-    public init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
+    /// On a virtual time base there is no thread: handlers run on the thread that moves the clock. In a fire that is reported to
+    /// the `latenessWatch`, `lateness` and the numbers of the instants are on this engine's clock.
+    public init(_ configuration: Configuration) throws(TimerError) {
         var configuration = configuration
         configuration.clock = Instant.clock
         super.init(try EngineCore(started: configuration))
     }
 
-    /// Starts an engine with the settings that are used most often; all others are as in `TimerEngine.Configuration()`.
+    /// Starts an engine with the settings that are used most often; all others are as in `Configuration()`.
     public convenience init(
         name: String = "hrtimer",
         precision: TimerPrecision = .normal,
         realTime: RealTimeSettings = .init(),
         time: TimeBase = .current
     ) throws(TimerError) {
-        try self.init(.init(name: name, precision: precision, realTime: realTime, time: time))
+        try self.init(Configuration(name: name, precision: precision, realTime: realTime, time: time))
     }
 
     /// The present reading of the engine's clock.
     public var now: Instant { Instant(nanoseconds: core.time.now_ns) }
 
-    /// Calls `handler` at `deadline`, and then at every `interval` after it if one is given; see
-    /// `TimerEngine.schedule(at:every:tolerance:precision:policy:jitter:phase:handler:)`.
+    /// Calls `handler` at `deadline`, and then at every `interval` after it if one is given.
+    ///
+    /// A past deadline means now; a repeating timer keeps the grid of the deadline given. An interval of zero or less
+    /// counts as 0.1 ms. A timer at `distantFuture` never fires. `tolerance` is how much later the engine may call in order
+    /// to share a wake-up, at most half the interval; only `.coalesced` makes use of it. A `precision` below the engine's
+    /// counts as the engine's. `jitter` and `phase` are for timers that repeat: see `Jitter` and `TimerPhase`. A deadline
+    /// that `reschedule` sets later has jitter, too.
+    /// After `shutdown()` nothing is scheduled and the token is stale at once.
+    /// The handler is freed when the timer is cancelled or has fired for the last time.
+    ///
+    /// Complexity: that of arming in the queue, and at most one system call, if the engine sleeps past `deadline`.
     @discardableResult
     public func schedule(
         at deadline: Instant,
@@ -63,39 +72,21 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         policy: MissedTickPolicy = .merge,
         jitter: Jitter? = nil,
         phase: TimerPhase = .given,
-        handler: @escaping @Sendable (Fire) -> Void
-    ) -> TimerToken {
-        schedule(
-            ExactInstant(deadline.nanoseconds),
-            Recurrence(every: interval, policy: policy),
-            tolerance.nanosecondsRoundedUp,
-            precision,
-            jitter,
-            phase,
-            handler
-        )
-    }
-
-    private func schedule(
-        _ deadline: ExactInstant,
-        _ repetition: Recurrence,
-        _ tolerance_ns: Int64,
-        _ precision: TimerPrecision?,
-        _ jitter: Jitter?,
-        _ phase: TimerPhase,
-        _ handler: @escaping @Sendable (Fire) -> Void
+        handler: consuming @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
         var request = TimerRequest()
-        request.set(deadline.rounded_ns, repetition, jitter, phase, random: core.time.randomNumber())
-        request.roundedUp_as = deadline.roundedUp_as
-        request.tolerance_ns = tolerance_ns
+        let repetition = Recurrence(every: interval, policy: policy)
+        request.set(deadline.nanoseconds, repetition, jitter, phase, random: core.time.randomNumber())
+        request.tolerance_ns = tolerance.nanosecondsRoundedUp
         request.precision = precision
-        return core.schedule(.handler { handler(Fire($0)) }, request)
+        return core.schedule(Self.target(consume handler), request)
     }
 
     /// Calls `handler` once `delay` has passed on the engine's clock, counted from now; see
-    /// `TimerEngine.schedule(after:every:tolerance:precision:policy:jitter:phase:handler:)`. A step of the wall clock
-    /// changes what is left of the delay.
+    /// `schedule(at:every:tolerance:precision:policy:jitter:phase:handler:)`. A step of the wall clock changes what is left of the
+    /// delay.
+    ///
+    /// A delay of NaN, like a negative one, means now.
     @discardableResult
     public func schedule(
         after delay: some TimeSpan,
@@ -105,17 +96,16 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         policy: MissedTickPolicy = .merge,
         jitter: Jitter? = nil,
         phase: TimerPhase = .given,
-        handler: @escaping @Sendable (Fire) -> Void
+        handler: consuming @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
-        schedule(
-            core.deadline(after: delay),
-            Recurrence(every: interval, policy: policy),
-            tolerance.nanosecondsOrZero,
-            precision,
-            jitter,
-            phase,
-            handler
-        )
+        var request = TimerRequest()
+        let repetition = Recurrence(every: interval, policy: policy)
+        let deadline = core.deadline(after: delay)
+        request.set(deadline.rounded_ns, repetition, jitter, phase, random: core.time.randomNumber())
+        request.roundedUp_as = deadline.roundedUp_as
+        request.tolerance_ns = tolerance.nanosecondsOrZero
+        request.precision = precision
+        return core.schedule(Self.target(consume handler), request)
     }
 
     /// Calls `handler` once `delay` has passed, with an interval of another type than `Duration`; NaN counts as 0.1 ms.
@@ -129,7 +119,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         policy: MissedTickPolicy = .merge,
         jitter: Jitter? = nil,
         phase: TimerPhase = .given,
-        handler: @escaping @Sendable (Fire) -> Void
+        handler: consuming @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
         schedule(
             after: delay,
@@ -143,37 +133,50 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         )
     }
 
-    /// Returns the deadline of the timer's next call; see `TimerEngine.deadline(of:)`.
+    /// Returns the deadline of the timer's next call; inside its handler, unless that has set another, the deadline of the
+    /// present call. Returns nil if the token is stale, and `distantFuture` for a timer that waits for no deadline. O(1).
     public func deadline(of token: TimerToken) -> Instant? {
         core.deadline_ns(of: token).map(Instant.init(nanoseconds:))
     }
 
     /// Moves a timer to another deadline; its interval stays. Returns false if the token is stale.
+    ///
+    /// While the timer's handler runs, the new deadline replaces the next one, whether the handler or another thread sets
+    /// it; a one-shot timer that is re-armed so fires again. A precise call may count as begun up to 4 µs before its deadline.
+    /// Ticks that no call has reported are forgotten.
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: Instant) -> Bool {
         core.arm(token, deadline_ns: deadline.nanoseconds)
     }
 
     /// Moves a timer to another deadline and gives it another interval, nil for none: it begins a new grid at `deadline`.
+    /// Its policy stays; its tolerance stays as far as the new interval allows. Returns false if the token is stale.
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: Instant, every interval: Duration?) -> Bool {
         core.arm(token, deadline_ns: deadline.nanoseconds, every: interval)
     }
 
-    /// Moves a timer to `delay` from now on the engine's clock; its interval stays. Returns false if the token is stale.
+    /// Moves a timer to `delay` from now on the engine's clock, as for a timeout that is to be put off; its interval stays.
+    /// Returns false if the token is stale.
     @discardableResult
     public func reschedule(_ token: TimerToken, after delay: some TimeSpan) -> Bool {
         core.arm(token, after: delay)
     }
 }
 
-extension ClockTimerEngine.Fire {
-    /// Creates a fire from the engine's own account, whose numbers are on the engine's clock.
-    package init(_ fire: TimerFire) {
-        token = fire.token
-        deadline = Instant(nanoseconds: fire.deadline.nanoseconds)
-        firedAt = Instant(nanoseconds: fire.firedAt.nanoseconds)
-        missedTicks = fire.missedTicks
+extension ClockTimerEngine {
+    /// A handler in a struct: generic code that passes a bare function on wraps it, which allocates memory.
+    private struct Handler {
+        let call: @Sendable (Fire) -> Void
+    }
+
+    /// Returns what the core calls: it makes each fire as one of the monotonic clock, where the handler needs no wrapping.
+    private static func target(_ handler: consuming @escaping @Sendable (Fire) -> Void) -> TimerTarget {
+        if Instant.self == MonotonicInstant.self {
+            // Safe: both are the same type, which only the compiler does not know.
+            return .handler(unsafeBitCast(Handler(call: handler), to: TimerEngine.Handler.self).call)
+        }
+        return .handler { [handler] in handler(Fire($0)) }
     }
 }
 
@@ -182,21 +185,4 @@ public typealias BootTimeTimerEngine = ClockTimerEngine<BootTimeInstant>
 
 /// An engine on the time of day, which follows steps of that clock.
 public typealias WallTimerEngine = ClockTimerEngine<WallInstant>
-
-private let sharedBootTime = SharedEngine { try BootTimeTimerEngine(.shared(.init(name: "hrtimer-boot", time: $0))) }
-private let sharedWall = SharedEngine { try WallTimerEngine(.shared(.init(name: "hrtimer-wall", time: $0))) }
-
-extension ClockTimerEngine<BootTimeInstant> {
-    /// The engine for code that needs none of its own; see `TimerEngine.shared`.
-    public static var shared: BootTimeTimerEngine { sharedBootTime.engine }
-
-    static func shared(in time: TimeBase) -> BootTimeTimerEngine { sharedBootTime.engine(in: time) }
-}
-
-extension ClockTimerEngine<WallInstant> {
-    /// The engine for code that needs none of its own; see `TimerEngine.shared`.
-    public static var shared: WallTimerEngine { sharedWall.engine }
-
-    static func shared(in time: TimeBase) -> WallTimerEngine { sharedWall.engine(in: time) }
-}
 #endif

@@ -14,6 +14,5 @@ extension ComparedByIdentity {
     }
 }
 
-extension TimerEngine: ComparedByIdentity {}
-extension ClockTimerEngine: ComparedByIdentity {}
+extension AnyTimerEngine: ComparedByIdentity {}
 #endif

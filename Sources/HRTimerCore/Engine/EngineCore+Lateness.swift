@@ -76,7 +76,7 @@ extension EngineCore {
     private func allowed_ns(_ token: TimerToken) -> Int64 { state.withLock { $0.allowedLateness_ns(of: token) } }
 }
 
-extension TimerEngine.LatenessWatch {
+extension AnyTimerEngine.LatenessWatch {
     fileprivate func look(_ fire: borrowing Fire, _ now_ns: Int64) {
         if .nanoseconds(fire.lateness_ns(now_ns)) > bound { handler(fire.described(now_ns)) }
     }

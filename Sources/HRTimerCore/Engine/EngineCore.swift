@@ -132,20 +132,21 @@ package final class EngineCore: Sendable {
 extension EngineCore {
     /// Adds a timer, and wakes the thread if it must. Returns a stale token if the engine has ended.
     package func schedule(_ target: TimerTarget, _ request: TimerRequest) -> TimerToken {
+        let deadline_ns = request.schedule.deadline_ns
         let (token, mustWake, canWait) = state.withLock { state -> (TimerToken, Bool, Bool) in
             if state.isShutDown { return (.stale, false, false) }
-            state.lookAgain(request.deadline_ns, time.now_ns)
+            state.lookAgain(deadline_ns, time.now_ns)
             let token = state.add(target, request)
-            let mustWake = request.deadline_ns < .max && state.mustWake(for: token, request.deadline_ns, time.now_ns)
+            let mustWake = deadline_ns < .max && state.mustWake(for: token, deadline_ns, time.now_ns)
             // A thread that sleeps by timerfd need not be woken now to sleep less: that would be two wake-ups for one deadline.
             let canWait = mustWake && wakesLater && request.precision != .precise
-            if canWait { state.park(until: Park(until_ns: request.deadline_ns)) }
+            if canWait { state.park(until: Park(until_ns: deadline_ns)) }
             return (token, mustWake, canWait)
         }
         if token == .stale { return .stale }
-        hrt_probe_arm(token.slot, request.deadline_ns)
+        hrt_probe_arm(token.slot, deadline_ns)
         if isWatched.load(ordering: .relaxed) { noteArmed(token) }
-        if mustWake, !canWait || !waiter.wake(at: request.deadline_ns) { wake() }
+        if mustWake, !canWait || !waiter.wake(at: deadline_ns) { wake() }
         return token
     }
 
@@ -173,7 +174,8 @@ extension EngineCore {
             if !state.isShutDown { state.lookAgain(deadline_ns, time.now_ns) }
             guard arm(&state) else { return (false, false) }
             let isWithdrawn = state.withdraw(token)
-            let armed_ns = state.jitters.isEmpty ? deadline_ns : state.deadline_ns(of: token) ?? deadline_ns
+            // With the jitter, if the timer has one.
+            let armed_ns = state.deadline_ns(of: token) ?? deadline_ns
             return (true, state.mustWake(for: token, armed_ns, time.now_ns) || isWithdrawn)
         }
         if mustWake { wake() }

@@ -32,15 +32,13 @@ package struct Fire: ~Copyable {
     /// What an owner's timer calls, one of the two: a function that takes the owner, or a block. Nil once it was called.
     package var function: OwnerFunction?
     package var callback: Callback?
-    /// Ticks beside the one of the call, and how far the timer has come on its grid with the call.
+    /// Ticks beside the one of the call, and how many of them nobody had counted before.
     package var missedTicks = 0
+    var newlyMissed = 0
     /// The number of ticks that the policy left out, with this one, so that there is no call. Set by an owner that makes none.
     package var leftOut = 0
-    var ticks = GridPosition(deadline_ns: .max)
-    /// The jitter that is in those ticks; an owner keeps its own.
-    var jitter: TickJitter?
     /// The call inside which a nested run of a loop makes this one, on the same thread.
-    var outer: (token: TimerToken, thread: UnsafeRawPointer)?
+    var outer: FiringCore.Call?
     /// What an owner leaves to be done, and to be freed, after unlocking.
     package var block: Callback?
     package var released = Released()

@@ -44,7 +44,7 @@ package final class FireCommit: Sendable {
     var isCommitted: Bool { state.load(ordering: .acquiring) == Self.committed }
 
     /// Whether the call was withdrawn. Must be read with the lock held, except on virtual time.
-    var isWithdrawn: Bool { state.load(ordering: .relaxed) == Self.withdrawn }
+    package var isWithdrawn: Bool { state.load(ordering: .relaxed) == Self.withdrawn }
 
     /// Notes that the thread is done with the call. Must be called with the lock held.
     func reset() { state.store(Self.idle, ordering: .relaxed) }

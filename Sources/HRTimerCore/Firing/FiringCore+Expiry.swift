@@ -77,15 +77,26 @@ extension FiringCore {
     private mutating func insert(from begin: Int, to end: Int) {
         var list = expired.listPlace(of: records[batch[begin].token.slot].group)
         for index in begin..<end {
-            let due = batch[index]
-            let slot = due.token.slot
-            records[slot].phase = .expired
-            records[slot].place_ns = due.deadline_ns
-            records[slot].sequence = due.sequence
-            let group = records[slot].group
+            let entry = entry(batch[index])
+            expire(entry)
+            let group = records[entry.token.slot].group
             if !expired.isList(list, of: group) { list = expired.listPlace(of: group) }
-            expired.insert(entry(due), at: list)
+            expired.insert(entry, at: list)
         }
+    }
+
+    /// Notes in a timer's record that it is among the expired ones.
+    private mutating func expire(_ entry: ExpiredTimers.Entry) {
+        let slot = entry.token.slot
+        records[slot].phase = .expired
+        records[slot].place_ns = entry.place_ns
+        records[slot].sequence = entry.sequence
+    }
+
+    /// Lets a timer whose call was withdrawn be expired again, in the place that it had.
+    mutating func expireAgain(_ entry: ExpiredTimers.Entry) {
+        expire(entry)
+        expired.insert(entry, records[entry.token.slot].group)
     }
 
     private func entry(_ due: hrt_due) -> ExpiredTimers.Entry {
@@ -103,15 +114,6 @@ extension FiringCore {
             sequence: records[token.slot].sequence,
             token: token
         )
-    }
-
-    /// Puts a timer back among the expired ones, in its former place.
-    mutating func putBack(_ entry: ExpiredTimers.Entry) {
-        let slot = entry.token.slot
-        records[slot].phase = .expired
-        records[slot].place_ns = entry.place_ns
-        records[slot].sequence = entry.sequence
-        expired.insert(entry, records[slot].group)
     }
 
     /// Takes a timer out of the expired ones, if it is there, because it is armed, disarmed or removed.

@@ -85,14 +85,18 @@ extension FiringCore {
         fire.isEarly = records[slot].isEarly
         fire.begun_ns = now_ns
         fire.isBeforeDeadline = entry.place_ns > now_ns
-        fire.deadline_ns = records[slot].position.deadline_ns
-        guard prepare(target, max(now_ns, entry.place_ns), &fire) else { return false }
+        fire.deadline_ns = records[slot].schedule.deadline_ns
+        fire.outer = running
+        running = Call(token: fire.token, thread: hrt_thread_pointer())
+        guard prepare(target, max(now_ns, entry.place_ns), &fire) else {
+            running = fire.outer
+            return false
+        }
         fire.target = target
         fire.lateFrom_ns = max(fire.deadline_ns, records[slot].lateFrom_ns)
-        fire.outer = running
-        running = (fire.token, hrt_thread_pointer())
         records[slot].isInCall = true
         account.statistics.fires += 1
+        account.countMissed(fire.newlyMissed)
         hrt_probe_expire(slot, fire.deadline_ns, now_ns)
         if fire.isBeforeDeadline { waitForCommit(fire.token, fire.place_ns) }
         return true
@@ -143,7 +147,6 @@ extension FiringCore {
         records[token.slot].phase = .prepared
         prepared = token
         preparedPlace_ns = deadline_ns
-        isRestored = false
         commit.prepare()
         parkUncommitted(until: Park(until_ns: deadline_ns, isPrecise: true))
     }
@@ -158,28 +161,20 @@ extension FiringCore {
 
     private mutating func prepareHandler(_ call_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = fire.token.slot
-        let record = records.place(slot)
-        let before = record.pointee.position.unreported
-        fire.ticks = record.pointee.position
-        let reported: Int?
-        if record.pointee.isJittered {
-            fire.jitter = jitters[slot]
-            reported = record.pointee.recurrence.begin(&fire.ticks, now_ns: call_ns, &fire.jitter)
-        } else {
-            reported = record.pointee.recurrence.begin(&fire.ticks, now_ns: call_ns)
-        }
-        if let reported {
-            fire.missedTicks = reported
-            account.countMissed(reported - before)
+        let unreported = records[slot].schedule.position.unreported
+        switch records[slot].schedule.begin(now_ns: call_ns) {
+        case .call(let missed, let following):
+            running?.following = following
+            fire.missedTicks = missed
+            fire.newlyMissed = missed - unreported
             return true
+        case .leftOut(let missed):
+            fire.leftOut = missed
+            account.countMissed(missed)
+            records[slot].phase = .idle
+            place(fire.token, records[slot].schedule.deadline_ns)
+            return false
         }
-        fire.leftOut = fire.ticks.unreported - before
-        account.countMissed(fire.leftOut)
-        record.pointee.position.unreported = fire.ticks.unreported
-        record.pointee.phase = .idle
-        if record.pointee.isJittered { jitters[slot] = fire.jitter }
-        setDeadline(fire.token, fire.ticks.deadline_ns, roundedUp_as: fire.ticks.roundedUp_as)
-        return false
     }
 
     private mutating func prepare(_ owner: any TimerOwner, _ call_ns: Int64, _ fire: inout Fire) -> Bool {
@@ -196,7 +191,7 @@ extension FiringCore {
             if isLive(fire.token), records[slot].phase == .firing { records[slot].phase = .idle }
             return false
         }
-        account.countMissed(fire.missedTicks)
+        fire.newlyMissed = fire.missedTicks
         return true
     }
 }
@@ -207,7 +202,6 @@ extension FiringCore {
     /// something to do, after unlocking.
     package mutating func finish(_ fire: inout Fire, _ now_ns: Int64, wasCalled: Bool, spun_ns: Int64 = 0) -> Bool {
         if let latch = waiters.release() { fire.waiters = latch }
-        running = fire.outer
         if prepared == fire.token {
             prepared = .stale
             commit.reset()
@@ -220,25 +214,23 @@ extension FiringCore {
             if !fire.isEarly { account.record(fire.lateness_ns(fire.called_ns)) }
         } else {
             account.statistics.fires -= 1
+            account.countMissed(-fire.newlyMissed)
         }
         fire.isTimerLive = isLive(fire.token)
         if fire.isTimerLive { records[fire.token.slot].isInCall = false }
-        if let owner = fire.owner {
-            if !wasCalled { account.countMissed(-fire.missedTicks) }
-            owner.finish(wasCalled: wasCalled, now_ns, &self, &fire)
-        }
+        if let owner = fire.owner { owner.finish(wasCalled: wasCalled, now_ns, &self, &fire) }
         fire.hasCoreEnded = isShutDown
         // The record keeps the target of a timer that goes on; another one's may be freed now, so after unlocking.
-        if fire.isTimerLive, wasCalled ? finishCall(&fire, now_ns) : restore(fire) { fire.target = nil }
+        if fire.isTimerLive, wasCalled ? finishCall(&fire, now_ns) : finishWithdrawn(fire) { fire.target = nil }
+        running = fire.outer
         return fire.isUnfinished
     }
 
-    /// Puts a timer whose call was withdrawn back among the expired ones, in its former place, unless it was armed or disarmed
-    /// meanwhile. Returns true, since the timer goes on.
-    private mutating func restore(_ fire: borrowing Fire) -> Bool {
-        // Ticks that the call was to report are still in the record, unless the timer was re-armed.
+    /// Lets a timer whose call was withdrawn wait for the call again, unless it was armed or disarmed meanwhile. Returns true,
+    /// since the timer goes on.
+    private mutating func finishWithdrawn(_ fire: borrowing Fire) -> Bool {
         if isUntouchedSinceCall(fire.token) {
-            putBack(ExpiredTimers.Entry(place_ns: fire.place_ns, sequence: fire.sequence, token: fire.token))
+            expireAgain(ExpiredTimers.Entry(place_ns: fire.place_ns, sequence: fire.sequence, token: fire.token))
         }
         return true
     }
@@ -247,28 +239,20 @@ extension FiringCore {
     /// this was the timer's last call.
     private mutating func finishCall(_ fire: inout Fire, _ now_ns: Int64) -> Bool {
         let slot = fire.token.slot
-        let record = records.place(slot)
         if fire.removesTimer {
             removeFired(fire.token)
             return false
         }
-        if hrt_queue_is_armed_slot(queue, slot) { return true }
-        guard record.pointee.phase == .firing || record.pointee.phase == .prepared else { return true }
-        record.pointee.phase = .idle
-        if record.pointee.isOwned { return true }
-        guard record.pointee.recurrence.repeats else {
+        guard isUntouchedSinceCall(fire.token) else { return true }
+        records[slot].phase = .idle
+        if records[slot].isOwned { return true }
+        guard records[slot].schedule.recurrence.repeats, let following = running?.following else {
             removeFired(fire.token)
             return false
         }
-        if record.pointee.isJittered {
-            record.pointee.recurrence.end(&fire.ticks, now_ns: now_ns, &fire.jitter)
-            jitters[slot] = fire.jitter
-        } else {
-            record.pointee.recurrence.end(&fire.ticks, now_ns: now_ns)
-        }
-        account.countMissed(fire.ticks.unreported)
-        record.pointee.position.unreported = fire.ticks.unreported
-        setDeadline(fire.token, fire.ticks.deadline_ns, roundedUp_as: fire.ticks.roundedUp_as)
+        records[slot].schedule.end(following, now_ns: now_ns)
+        account.countMissed(records[slot].schedule.position.unreported)
+        place(fire.token, records[slot].schedule.deadline_ns)
         return true
     }
 
@@ -277,7 +261,31 @@ extension FiringCore {
         _ = hrt_queue_remove(queue, token.c)
         records[token.slot].phase = .vacant
         records[token.slot].target = nil
-        forgetJitter(token.slot)
+        records[token.slot].schedule.jitter = nil
+    }
+}
+
+extension FiringCore {
+    /// A call that is prepared or under way.
+    struct Call {
+        let token: TimerToken
+        /// The thread that prepares or makes it.
+        let thread: UnsafeRawPointer
+        /// What follows it; nil once somebody has set another deadline, and for owners that keep it themselves.
+        var following: TimerSchedule.Following?
+    }
+
+    /// Sets what follows the call that is being prepared.
+    package mutating func setFollowing(_ following: TimerSchedule.Following) { running?.following = following }
+
+    /// Returns what follows the timer's call; nil if no call has begun, or if somebody has set another deadline since.
+    package func following(_ token: TimerToken) -> TimerSchedule.Following? {
+        hasBegun(token) ? running?.following : nil
+    }
+
+    /// Notes that somebody has set another deadline than the one that follows the timer's call.
+    package mutating func dropFollowing(_ token: TimerToken) {
+        if running?.token == token { running?.following = nil }
     }
 }
 
@@ -288,14 +296,6 @@ extension FiringCore {
 
     /// Whether the timer's callback is prepared, or was since committed or withdrawn.
     package func isPrepared(_ token: TimerToken) -> Bool { prepared == token }
-
-    /// Returns true, once, if any thread has withdrawn the timer's callback: the owner must then restore the state before the
-    /// call, which is in `before`.
-    package mutating func takeWithdrawn(_ token: TimerToken) -> Bool {
-        guard prepared == token, !isRestored, commit.isWithdrawn else { return false }
-        isRestored = true
-        return true
-    }
 
     /// The thread that makes the core's calls, while it makes one.
     package var callingThread: UnsafeRawPointer? { running?.thread }

@@ -12,8 +12,7 @@ extension FiringCore {
         record.pointee.isOwned = true
         hasOwners = true
         record.pointee.group = group
-        record.pointee.recurrence = .once
-        record.pointee.position = GridPosition(deadline_ns: .max)
+        record.pointee.schedule = TimerSchedule()
         return token
     }
 

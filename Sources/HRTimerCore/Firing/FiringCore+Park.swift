@@ -124,8 +124,7 @@ extension FiringCore {
         if records[token.slot].isPrecise, !parksPrecisely {
             wake_ns = deadline_ns.subtractingSaturating(Self.preciseNeighbourhood_ns)
         } else if precision == .coalesced {
-            let requested_ns = records[token.slot].tolerance_ns
-            wake_ns = deadline_ns.addingSaturating(records[token.slot].recurrence.tolerance_ns(requested: requested_ns))
+            wake_ns = deadline_ns.addingSaturating(records[token.slot].allowedTolerance_ns)
         }
         return mustWake(at: wake_ns)
     }

@@ -6,23 +6,22 @@ import HRTimerLibc
 extension FiringCore {
     package mutating func add(_ target: TimerTarget, _ request: TimerRequest) -> TimerToken {
         let options = options(request)
-        let isPast = isFiring && request.deadline_ns <= looked_ns
-        let token = addRecord(armedFor_ns: isPast || !options.isPlain ? .max : request.deadline_ns, options)
+        let schedule = request.schedule
+        let deadline_ns = schedule.deadline_ns
+        let isPast = isFiring && deadline_ns <= looked_ns
+        let token = addRecord(armedFor_ns: isPast || !options.isPlain ? .max : deadline_ns, options)
         let slot = token.slot
         let record = records.place(slot)
         record.pointee.target = target
-        record.pointee.recurrence = request.repetition
-        record.pointee.isJittered = request.jitter != nil
-        if let jitter = request.jitter { jitters[slot] = jitter }
+        record.pointee.schedule = schedule
         record.pointee.isOwned = request.isOwned
         record.pointee.isEarly = request.isEarly
         if request.isOwned { hasOwners = true }
         record.pointee.group = request.group
-        record.pointee.position = GridPosition(deadline_ns: request.deadline_ns, roundedUp_as: request.roundedUp_as)
         if isPast {
-            arm(token, request.deadline_ns, place_ns: looked_ns)
-        } else if !options.isPlain, request.deadline_ns < .max {
-            armWithOptions(slot, request.deadline_ns)
+            arm(token, deadline_ns, place_ns: looked_ns)
+        } else if !options.isPlain, deadline_ns < .max {
+            armWithOptions(slot, deadline_ns)
         }
         return token
     }
@@ -40,12 +39,6 @@ extension FiringCore {
     /// Arms a timer. While handlers are being called, a deadline that the thread has already passed, for example that of a
     /// burst's next tick, is queued as if it were the instant of the thread's latest poll. So a timer that was due earlier is
     /// called earlier: it waits for at most one such call of each other timer, however far behind that timer is.
-    mutating func setDeadline(_ token: TimerToken, _ deadline_ns: Int64, roundedUp_as: UInt32 = 0) {
-        records[token.slot].position.move(to: ExactInstant(deadline_ns, roundedUp_as: roundedUp_as))
-        place(token, deadline_ns)
-    }
-
-    /// Arms an owner's timer as `setDeadline` does, but leaves its position alone, which says what the owner waits for.
     mutating func place(_ token: TimerToken, _ deadline_ns: Int64) {
         if isFiring, deadline_ns <= looked_ns {
             arm(token, deadline_ns, place_ns: looked_ns)
@@ -57,7 +50,7 @@ extension FiringCore {
     /// How much later than its deadline the timer may fire to share a wake-up.
     package func allowedLateness_ns(of token: TimerToken) -> Int64 {
         guard precision == .coalesced, isLive(token), !records[token.slot].isPrecise else { return 0 }
-        return records[token.slot].recurrence.tolerance_ns(requested: records[token.slot].tolerance_ns)
+        return records[token.slot].allowedTolerance_ns
     }
 
     /// Beyond so many timers, a wake-up for each costs more than it is worth to those that requested no tolerance.
@@ -84,32 +77,23 @@ extension FiringCore {
     ) -> Bool {
         guard !isShutDown, isLive(token) else { return false }
         if let tolerance_ns { setTolerance(tolerance_ns, token) }
-        setDeadline(token, placed_ns(deadline_ns, token.slot), roundedUp_as: roundedUp_as)
-        records[token.slot].position.unreported = 0
+        move(token, to: ExactInstant(deadline_ns, roundedUp_as: roundedUp_as))
         return true
     }
 
     /// Arms or moves a timer, with another interval. Returns false if the token is stale.
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, every interval: Duration?) -> Bool {
         guard !isShutDown, isLive(token) else { return false }
-        let recurrence = Recurrence(every: interval, policy: records[token.slot].recurrence.policy)
-        records[token.slot].recurrence = recurrence
-        if records[token.slot].isJittered { jitters[token.slot]?.fit(to: recurrence) }
-        setDeadline(token, placed_ns(deadline_ns, token.slot))
-        records[token.slot].position.unreported = 0
+        let policy = records[token.slot].schedule.recurrence.policy
+        records[token.slot].schedule.recurrence = Recurrence(every: interval, policy: policy)
+        move(token, to: ExactInstant(deadline_ns))
         return true
     }
 
-    /// Returns a given deadline with the timer's jitter, if it has one.
-    private mutating func placed_ns(_ deadline_ns: Int64, _ slot: UInt32) -> Int64 {
-        records[slot].isJittered ? jitters[slot]?.place(deadline_ns) ?? deadline_ns : deadline_ns
-    }
-
-    /// Removes the timer's jitter: its slot will soon be another timer's.
-    mutating func forgetJitter(_ slot: UInt32) {
-        guard records[slot].isJittered else { return }
-        jitters[slot] = nil
-        records[slot].isJittered = false
+    /// Begins a new grid at a nominal deadline, of which no tick has passed.
+    private mutating func move(_ token: TimerToken, to deadline: ExactInstant) {
+        records[token.slot].schedule.position = GridPosition(deadline)
+        place(token, records[token.slot].schedule.deadline_ns)
     }
 
     private mutating func setTolerance(_ tolerance_ns: Int64, _ token: TimerToken) {
@@ -121,7 +105,7 @@ extension FiringCore {
     /// unless it has set another. Returns nil if the token is stale, and `Int64.max` if the timer waits for no deadline.
     func deadline_ns(of token: TimerToken) -> Int64? {
         guard !isShutDown, isLive(token) else { return nil }
-        return records[token.slot].position.deadline_ns
+        return records[token.slot].schedule.deadline_ns
     }
 
     struct Cancelled: ~Copyable {
@@ -138,7 +122,7 @@ extension FiringCore {
         cancelled.mustWake = withdraw(token)
         // An earlier deadline may have withdrawn the call, which then has not begun either. A repeating timer has a further
         // deadline already, and that is the one that is cancelled.
-        cancelled.wasPending = !hasBegun(token) || records[token.slot].recurrence.repeats || isArmed(token)
+        cancelled.wasPending = !hasBegun(token) || records[token.slot].schedule.recurrence.repeats || isArmed(token)
         _ = remove(token, &cancelled.target)
         return cancelled
     }
@@ -147,7 +131,7 @@ extension FiringCore {
     private var isInLastCall: Bool {
         guard let running, isUntouchedSinceCall(running.token) else { return false }
         let slot = running.token.slot
-        return !records[slot].isOwned && !records[slot].recurrence.repeats && hasBegun(running.token)
+        return !records[slot].isOwned && !records[slot].schedule.recurrence.repeats && hasBegun(running.token)
     }
 
     var liveTimers: Int { isShutDown ? 0 : count - (isInLastCall ? 1 : 0) }
@@ -168,7 +152,7 @@ extension FiringCore {
             if isShutDown { return 0 }
             var count = 0
             records.forEach { record in
-                if record.phase != .vacant, !record.isOwned, record.position.deadline_ns < .max { count += 1 }
+                if record.phase != .vacant, !record.isOwned, record.schedule.position.deadline_ns < .max { count += 1 }
             }
             return count
         }

@@ -34,8 +34,6 @@ import Synchronization
     @usableFromInline var hasOptions = false
     /// Whether some timer has, or had, an owner.
     var hasOwners = false
-    /// The jitters, by slot, of the timers whose record says that they have one.
-    var jitters: [UInt32: TickJitter] = [:]
     /// Whether any timer is expired. While none is, arming need not read a record for the timer's place among the expired ones.
     @usableFromInline var hasExpired: Bool { !expired.isEmpty }
     var expired = ExpiredTimers()
@@ -55,12 +53,8 @@ import Synchronization
     package let commit = FireCommit()
     /// The timer whose callback is prepared, or was since committed or withdrawn; stale if there is none.
     @usableFromInline var prepared = TimerToken.stale
-    /// What that timer's owner had counted before the call was prepared, for the thread that withdraws the callback.
-    package var before = BeforeCall()
-    /// Whether the thread that changed that timer has restored it to `before`.
-    package var isRestored = false
-    /// The timer whose callback is prepared or running, and the thread that prepares or runs it.
-    var running: (token: TimerToken, thread: UnsafeRawPointer)?
+    /// The call that is prepared or under way; where a handler runs its loop, the innermost one.
+    var running: Call?
     /// Threads that wait for the running handler to return.
     var waiters = WaitList()
 
@@ -136,27 +130,6 @@ package struct EndedTimers: Sendable {
     }
 }
 
-/// What an owner had counted before its call was prepared.
-package struct BeforeCall: Sendable {
-    package var ticks: GridPosition
-    /// See `TickJitter.delay_ns`.
-    package var delay_ns: Int64
-    package var missedTicks: Int
-    package var lastFired_ns: Int64?
-
-    package init(
-        ticks: GridPosition = GridPosition(deadline_ns: .max),
-        delay_ns: Int64 = 0,
-        missedTicks: Int = 0,
-        lastFired_ns: Int64? = nil
-    ) {
-        self.ticks = ticks
-        self.delay_ns = delay_ns
-        self.missedTicks = missedTicks
-        self.lastFired_ns = lastFired_ns
-    }
-}
-
 // Adding and removing timers.
 extension FiringCore {
     /// The number of timers that exist, armed or not.
@@ -199,7 +172,7 @@ extension FiringCore {
     package mutating func remove(_ token: TimerToken, _ target: inout TimerTarget?) -> FiringGroup? {
         guard token.owner == id, hrt_queue_remove(queue, token.c) else { return nil }
         leaveExpired(token.slot)
-        forgetJitter(token.slot)
+        records[token.slot].schedule.jitter = nil
         records[token.slot].phase = .vacant
         target = records[token.slot].target.take()
         return records[token.slot].group
@@ -220,7 +193,6 @@ extension FiringCore {
         hrt_queue_destroy(queue)
         queue = Self.makeQueue()
         expired.removeAll()
-        jitters = [:]
         var ended = EndedTimers()
         // A call that is under way tells its owner by itself, when it has returned.
         records.forEach { if !$0.isInCall { ended.append($0.target.take()) } }
@@ -232,9 +204,9 @@ extension FiringCore {
         token.owner == id && hrt_queue_is_armed(queue, token.c)
     }
 
-    /// Calls `body` with the deadline, group and target of every timer.
-    package mutating func forEachTimer(_ body: (Int64, FiringGroup, TimerTarget?) -> Void) {
-        records.forEach { if $0.phase != .vacant { body($0.position.deadline_ns, $0.group, $0.target) } }
+    /// Calls `body` with the group and target of every timer.
+    package mutating func forEachTimer(_ body: (FiringGroup, TimerTarget?) -> Void) {
+        records.forEach { if $0.phase != .vacant { body($0.group, $0.target) } }
     }
 
     /// Sets whether timers of the group are fired.
@@ -243,11 +215,9 @@ extension FiringCore {
         if isServed { served.insert(Int(group)) } else { served.remove(Int(group)) }
     }
 
-    @inlinable
     package func group(of token: TimerToken) -> FiringGroup { records[token.slot].group }
 
     /// Returns a pointer to a live timer's record, valid until the timer is removed. Must be called with the lock held.
-    @inlinable
     package func record(of token: TimerToken) -> UnsafeMutablePointer<TimerRecord> { records.place(token.slot) }
 
     /// Moves a live timer to another group.
@@ -263,7 +233,6 @@ extension FiringCore {
 // Deadlines. The token must be live: the timer's owner has checked that, or is the only one that removes the timer.
 extension FiringCore {
     /// Sets the options that hold from the timer's next arming on.
-    @inlinable
     package mutating func setOptions(_ options: TimerOptions, for token: TimerToken) {
         if !hasOptions, options.isPlain { return }
         hasOptions = true
@@ -272,7 +241,6 @@ extension FiringCore {
     }
 
     /// Whether the timer has no options beside its deadline.
-    @inlinable
     package func isPlain(_ slot: UInt32) -> Bool {
         !hasOptions || records[slot].tolerance_ns <= 0 && !records[slot].isPrecise
     }
@@ -288,12 +256,6 @@ extension FiringCore {
         }
     }
 
-    /// Arms an owner's timer, and also writes the deadline to its record, for owners that show their timers by the records.
-    package mutating func arm(_ token: TimerToken, deadlineOfOwner_ns deadline_ns: Int64) {
-        records[token.slot].position.deadline_ns = deadline_ns
-        arm(token, deadline_ns)
-    }
-
     /// Arms the timer for a deadline that has passed. Among other timers it is placed as if its deadline were `place_ns`, which
     /// is not earlier. The end of its tolerance window stays: on virtual time the turn in which it is due may be over before
     /// `place_ns`.
@@ -302,7 +264,7 @@ extension FiringCore {
         let slot = token.slot
         if isPlain(slot) { return hrt_queue_arm_slot(queue, slot, place_ns) }
         if records[slot].isPrecise { return hrt_queue_arm_slot_precise(queue, slot, place_ns) }
-        let tolerance_ns = records[slot].recurrence.tolerance_ns(requested: records[slot].tolerance_ns)
+        let tolerance_ns = records[slot].allowedTolerance_ns
         let rest_ns = deadline_ns.addingSaturating(tolerance_ns).subtractingSaturating(place_ns)
         hrt_queue_arm_slot_tolerant(queue, slot, place_ns, rest_ns)
     }
@@ -311,8 +273,7 @@ extension FiringCore {
         if records[slot].isPrecise {
             hrt_queue_arm_slot_precise(queue, slot, deadline_ns)
         } else {
-            let tolerance_ns = records[slot].recurrence.tolerance_ns(requested: records[slot].tolerance_ns)
-            hrt_queue_arm_slot_tolerant(queue, slot, deadline_ns, tolerance_ns)
+            hrt_queue_arm_slot_tolerant(queue, slot, deadline_ns, records[slot].allowedTolerance_ns)
         }
     }
 

@@ -44,22 +44,20 @@ package struct Grid: Sendable, Hashable {
 
 /// A length of time exact to an attosecond, like `Duration`, but kept as whole nanoseconds and a rest, so that adding it to an
 /// instant takes no division.
-///
-/// Usable from inline code: other modules make one at each scheduling.
-@usableFromInline package struct ExactInterval: Sendable, Hashable {
-    @usableFromInline package let whole_ns: Int64
+package struct ExactInterval: Sendable, Hashable {
+    package let whole_ns: Int64
     /// The attoseconds beyond the whole nanoseconds: less than a nanosecond.
-    @usableFromInline package let rest_as: UInt32
+    package let rest_as: UInt32
 
-    @usableFromInline static var attosecondsPerNanosecond: UInt32 { 1_000_000_000 }
+    static var attosecondsPerNanosecond: UInt32 { 1_000_000_000 }
 
-    @inlinable package init(whole_ns: Int64, rest_as: UInt32 = 0) {
+    package init(whole_ns: Int64, rest_as: UInt32 = 0) {
         self.whole_ns = whole_ns
         self.rest_as = rest_as
     }
 
     /// Converts a duration. Saturates at 292 years.
-    @inlinable package init(_ duration: Duration) {
+    package init(_ duration: Duration) {
         let (whole_ns, rest_as) = duration.nanosecondsAndRest
         self.init(whole_ns: whole_ns, rest_as: rest_as)
     }
@@ -85,19 +83,18 @@ package struct Grid: Sendable, Hashable {
 }
 
 /// An instant exact to an attosecond, rounded up to the nanosecond at which something may happen.
-@usableFromInline package struct ExactInstant: Sendable, Hashable {
-    @usableFromInline package var rounded_ns: Int64
+package struct ExactInstant: Sendable, Hashable {
+    package var rounded_ns: Int64
     /// How much earlier than `rounded_ns` the exact instant is: less than a nanosecond.
-    @usableFromInline package var roundedUp_as: UInt32
+    package var roundedUp_as: UInt32
 
-    @inlinable package init(_ rounded_ns: Int64, roundedUp_as: UInt32 = 0) {
+    package init(_ rounded_ns: Int64, roundedUp_as: UInt32 = 0) {
         self.rounded_ns = rounded_ns
         self.roundedUp_as = roundedUp_as
     }
 
     /// Advances by one interval. Saturates at the end of time. Takes 64 bits and no division, since each fire of a repeating
     /// timer does it.
-    @inline(__always)
     package mutating func advance(by interval: ExactInterval) {
         rounded_ns = rounded_ns.addingSaturating(interval.whole_ns)
         if interval.rest_as == 0 { return }

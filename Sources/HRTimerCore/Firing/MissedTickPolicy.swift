@@ -48,7 +48,7 @@ public enum MissedTickPolicy: Sendable, Hashable, CaseIterable {
 // mask in the code, whereas a switch with five ways in a fire would read a table in another page.
 extension MissedTickPolicy {
     /// Whether the return of the handler takes part in deciding the next deadline.
-    @inlinable package var decidesAtReturn: Bool {
+    package var decidesAtReturn: Bool {
         switch self {
         case .mergeToGrid, .delay: true
         case .merge, .burst, .skip: false
@@ -56,7 +56,7 @@ extension MissedTickPolicy {
     }
 
     /// Whether there is no next deadline before the handler returns: the interval begins at the return, and no grid stays.
-    @inlinable package var countsFromReturn: Bool {
+    package var countsFromReturn: Bool {
         switch self {
         case .delay: true
         case .merge, .mergeToGrid, .burst, .skip: false

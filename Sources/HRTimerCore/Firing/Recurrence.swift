@@ -3,26 +3,24 @@
 ///
 /// The one place that decides a repeating timer's next deadline, at the begin and at the end of a call, for engine, loop,
 /// source and tick sequence alike. Pure: the caller passes the time in. O(1) however many ticks were missed.
-///
-/// Usable from inline code: other modules make one at each scheduling.
-@usableFromInline package struct Recurrence: Sendable, Equatable {
+package struct Recurrence: Sendable, Equatable {
     /// The interval; zero for a timer that fires once.
-    @usableFromInline package let interval: ExactInterval
-    @usableFromInline package let policy: MissedTickPolicy
+    package let interval: ExactInterval
+    package let policy: MissedTickPolicy
 
-    @inlinable package static var once: Recurrence {
+    package static var once: Recurrence {
         Recurrence(interval: ExactInterval(whole_ns: 0), policy: .merge)
     }
 
     /// The interval that replaces one of less than a nanosecond, zero or less, as on Darwin: it fires often, but does not take a whole core.
-    @inlinable package static var intervalForNonpositive_ns: Int64 { 100_000 }
+    package static var intervalForNonpositive_ns: Int64 { 100_000 }
 
-    @inlinable package init(interval: ExactInterval, policy: MissedTickPolicy) {
+    package init(interval: ExactInterval, policy: MissedTickPolicy) {
         self.interval = interval
         self.policy = policy
     }
 
-    @inlinable package init(every interval: Duration?, policy: MissedTickPolicy) {
+    package init(every interval: Duration?, policy: MissedTickPolicy) {
         guard let interval else {
             // The policy counts if an interval is set later.
             self.init(interval: ExactInterval(whole_ns: 0), policy: policy)
@@ -37,41 +35,37 @@
         }
     }
 
-    @inlinable package var repeats: Bool { interval.whole_ns != 0 }
+    package var repeats: Bool { interval.whole_ns != 0 }
 
     /// Returns the same interval with another policy.
-    @inlinable
     package func with(_ policy: MissedTickPolicy) -> Recurrence { Recurrence(interval: interval, policy: policy) }
 
     /// Returns the tolerance that counts: not negative, and at most half the interval, so that no tick comes as late as the
     /// next.
-    @inlinable
     package func tolerance_ns(requested requested_ns: Int64) -> Int64 {
         min(max(0, requested_ns), repeats ? interval.whole_ns / 2 : .max)
     }
 }
 
 /// How far a timer has come on its grid: its next nominal deadline, and the ticks that no call has reported yet.
-///
-/// Usable from inline code: a source reads its own several times a fire.
-@usableFromInline package struct GridPosition: Sendable, Equatable {
+package struct GridPosition: Sendable, Equatable {
     /// Ticks without a call since the last call, for the next one to report.
-    @usableFromInline package var unreported: Int
-    @usableFromInline var deadline: ExactInstant
+    package var unreported: Int
+    package var deadline: ExactInstant
 
-    @inlinable package init(deadline_ns: Int64, roundedUp_as: UInt32 = 0, unreported: Int = 0) {
+    package init(_ deadline: ExactInstant) { (self.deadline, unreported) = (deadline, 0) }
+
+    package init(deadline_ns: Int64, roundedUp_as: UInt32 = 0, unreported: Int = 0) {
         deadline = ExactInstant(deadline_ns, roundedUp_as: roundedUp_as)
         self.unreported = unreported
     }
 
-    /// The next deadline; `Int64.max` while there is none: fired once, or a fixed delay that begins when the handler returns.
-    @inlinable package var deadline_ns: Int64 {
+    /// The next nominal deadline, without jitter; `Int64.max` while there is none: fired once, or a fixed delay that begins when
+    /// the handler returns.
+    package var deadline_ns: Int64 {
         get { deadline.rounded_ns }
         set { deadline.rounded_ns = newValue }
     }
-
-    /// See `ExactInstant`.
-    @inlinable package var roundedUp_as: UInt32 { deadline.roundedUp_as }
 
     /// Counts ticks that had no call.
     package mutating func miss(_ count: Int64) { unreported = Int(Int64(unreported).addingSaturating(count)) }
@@ -82,7 +76,7 @@
     fileprivate mutating func advance(by interval: ExactInterval) { deadline.advance(by: interval) }
 
     /// Returns the latest nominal deadline at or before `now_ns`, which must not be before this one.
-    func latest_ns(at now_ns: Int64, every interval: ExactInterval) -> Int64 {
+    fileprivate func latest_ns(at now_ns: Int64, every interval: ExactInterval) -> Int64 {
         var latest = deadline
         latest.advance(by: interval, times: deadline.count(of: interval, to: now_ns))
         return latest.rounded_ns
@@ -103,11 +97,12 @@
 }
 
 extension Recurrence {
-    /// Decides about the deadline of `position`, which has come: `deadline_ns <= now_ns`, the instant of the call.
+    /// Decides about the deadline of `position`, which has come, with its jitter: `deadline_ns <= now_ns`, the instant of the
+    /// call.
     ///
     /// Returns how many ticks the call is to report beside its own, or nil if the policy leaves this tick out. Afterwards
-    /// `position` has the next deadline, which holds unless `end` changes it.
-    package func begin(_ position: inout GridPosition, now_ns: Int64) -> Int? {
+    /// `position` has the next nominal deadline, which holds unless `end` changes it.
+    package func begin(_ position: inout GridPosition, now_ns: Int64, _ jitter: TickJitter? = nil) -> Int? {
         let reported = position.unreported
         position.unreported = 0
         guard repeats else {
@@ -122,7 +117,7 @@ extension Recurrence {
             position.advance(by: interval)
             return reported
         }
-        let missed = position.pass(now_ns, by: interval)
+        let missed = position.pass(passable_ns(position, now_ns, jitter), by: interval)
         if missed > 0, policy.leavesOutLate {
             position.unreported = reported.addingSaturating(missed).addingSaturating(1)
             return nil
@@ -131,19 +126,27 @@ extension Recurrence {
     }
 
     /// Decides about the next deadline when the handler has returned at `now_ns`.
-    package func end(_ position: inout GridPosition, now_ns: Int64) {
+    package func end(_ position: inout GridPosition, now_ns: Int64, _ jitter: TickJitter? = nil) {
         guard repeats, policy.decidesAtReturn else { return }
         if policy.countsFromReturn {
             position.move(to: ExactInstant(now_ns))
             position.advance(by: interval)
-        } else if position.deadline_ns <= now_ns {
-            let missed = position.pass(now_ns, by: interval)
+            return
+        }
+        let passable_ns = passable_ns(position, now_ns, jitter)
+        if position.deadline_ns <= passable_ns {
+            let missed = position.pass(passable_ns, by: interval)
             position.unreported = position.unreported.addingSaturating(missed).addingSaturating(1)
         }
     }
 
-    /// Moves `position` to the nominal deadline that follows.
-    package func advance(_ position: inout GridPosition) { position.advance(by: interval) }
+    /// Returns the instant up to which nominal deadlines have come: the latest may still wait for its jitter, and is not
+    /// missed.
+    private func passable_ns(_ position: GridPosition, _ now_ns: Int64, _ jitter: TickJitter?) -> Int64 {
+        guard let jitter, repeats, position.deadline_ns <= now_ns else { return now_ns }
+        let latest_ns = position.latest_ns(at: now_ns, every: interval)
+        return jitter.deadline_ns(latest_ns, self) <= now_ns ? now_ns : latest_ns.subtractingSaturating(1)
+    }
 }
 
 extension Int {

@@ -12,12 +12,12 @@ package protocol TimerOwner: AnyObject, Sendable {
     /// earlier than that. Called with the core's lock held.
     func shownDeadline_ns(_ armed_ns: Int64) -> Int64
 
-    /// Prepares the call as of `now_ns`, the deadline or later, and puts what to call into the fire. Returns false if there is
-    /// nothing to call. Called with the core's lock held.
+    /// Prepares the call as of `now_ns`, the deadline or later, and puts what to call into the fire. What follows the call is for
+    /// `finish` to store, since the call may be withdrawn. Returns false if there is nothing to call. Called with the core's lock
+    /// held.
     func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool
 
-    /// Ends the call. If the call was withdrawn, restores everything as it was before `prepare`, except what others have
-    /// changed since. Called with the core's lock held.
+    /// Ends the call, which was withdrawn if `wasCalled` is false. Called with the core's lock held.
     func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire)
 
     /// Returns true if the call that is about to be made only submits the handler's call, to a queue, an actor or a task. That

@@ -9,29 +9,29 @@ import CHRTimer
     var isInCall = false
     /// See `Phase`. Means nothing while the timer is armed: arming an owner's timer leaves the record alone, to save a cache
     /// line.
-    @usableFromInline var phase = Phase.vacant
+    var phase = Phase.vacant
     /// Whether the timer stays after its last fire, since its owner arms it again.
     var isOwned = false
     /// The group, which decides when the timer may be fired: for a loop, the number of a set of modes.
-    @usableFromInline var group: FiringGroup = 0
-    /// How far the timer has come on its grid. A handler's timer is armed or called for that deadline; its place in the queue
-    /// may be later, see `FiringCore.setDeadline`. An owner's timer may be armed for another instant: earlier by a lead, or
-    /// none while a call is under way.
-    @usableFromInline package var position = GridPosition(deadline_ns: .max)
+    var group: FiringGroup = 0
+    /// When the timer fires. A handler's timer is armed or called for its deadline; its place in the queue may be later, see
+    /// `FiringCore.place`. A source may be armed for another instant: earlier by a lead, or none while a call is under way. Other
+    /// owners keep what they wait for themselves.
+    package var schedule = TimerSchedule()
     /// Whether the timer is precise where the core's other timers are not.
-    @usableFromInline var isPrecise = false
+    var isPrecise = false
     /// See `TimerRequest.isEarly`.
     var isEarly = false
-    /// Whether the timer has a `TickJitter`, among the core's `jitters`.
-    var isJittered = false
     /// The instant before which a timer that was armed for the past is not late: its arming.
     var lateFrom_ns = Int64.min
     /// The timer's place in the order of `ExpiredTimers`, while it is expired.
     var place_ns = Int64.max
     var sequence: UInt64 = 0
-    /// The tolerance as requested. Only the part that the recurrence allows counts.
-    @usableFromInline var tolerance_ns: Int64 = 0
-    @usableFromInline package var recurrence = Recurrence.once
+    /// The tolerance as requested.
+    var tolerance_ns: Int64 = 0
+
+    /// The part of the tolerance that the recurrence allows.
+    var allowedTolerance_ns: Int64 { schedule.recurrence.tolerance_ns(requested: tolerance_ns) }
 
     /// The state of a timer, and what leads from each state to which other one:
     ///
@@ -45,24 +45,22 @@ import CHRTimer
     ///     firing    its handler runs                 finish -> armed or idle, arm -> armed, disarm -> idle
     ///
     /// From every state removal leads to vacant.
-    @usableFromInline enum Phase: UInt8, Sendable { case vacant, idle, expired, prepared, firing }
+    enum Phase: UInt8, Sendable { case vacant, idle, expired, prepared, firing }
 }
 
 /// The number of a group of timers that are fired together or not at all. The owner of the timers chooses it.
-@usableFromInline package typealias FiringGroup = Int32
+package typealias FiringGroup = Int32
 
 /// The options of a timer beside its deadline.
-@usableFromInline package struct TimerOptions: Sendable {
-    @usableFromInline package var tolerance_ns: Int64
-    @usableFromInline package var isPrecise: Bool
+package struct TimerOptions: Sendable {
+    package var tolerance_ns: Int64
+    package var isPrecise: Bool
 
-    @inlinable
     package init(tolerance_ns: Int64 = 0, isPrecise: Bool = false) {
         self.tolerance_ns = tolerance_ns
         self.isPrecise = isPrecise
     }
 
-    @inlinable
     var isPlain: Bool { tolerance_ns <= 0 && !isPrecise }
 }
 
@@ -74,7 +72,7 @@ package enum TimerTarget: Sendable {
 
 /// A request for a new timer.
 package struct TimerRequest {
-    /// The deadline; `Int64.max` for a timer that is not armed yet.
+    /// The deadline, without jitter; `Int64.max` for a timer that is not armed yet.
     package var deadline_ns = Int64.max
     /// How much earlier than the deadline the grid begins; see `ExactInstant`.
     package var roundedUp_as: UInt32 = 0
@@ -90,10 +88,16 @@ package struct TimerRequest {
     /// the call has no effect before it.
     package var isEarly = false
     package var group: FiringGroup = 0
-    /// The jitter; nil for none. Its delay is already in the deadline.
     package var jitter: TickJitter?
 
     package init() {}
+
+    /// When the timer fires.
+    var schedule: TimerSchedule {
+        var schedule = TimerSchedule(repetition, GridPosition(deadline_ns: deadline_ns, roundedUp_as: roundedUp_as))
+        schedule.jitter = jitter
+        return schedule
+    }
 
     /// Sets the deadline and the recurrence of a timer that may have a jitter and a random phase. `random` is called for each
     /// of them that has no seed.
@@ -111,10 +115,7 @@ package struct TimerRequest {
 
     private mutating func spread(_ jitter: Jitter?, _ phase: TimerPhase, _ random: () -> UInt64) {
         deadline_ns = phase.first_ns(deadline_ns, repetition, random: random())
-        guard let jitter, repetition.repeats else { return }
-        var ticks = TickJitter(jitter, for: repetition, random: random())
-        deadline_ns = ticks.place(deadline_ns)
-        self.jitter = ticks
+        if let jitter, repetition.repeats { self.jitter = TickJitter(jitter, random: random()) }
     }
 }
 #endif

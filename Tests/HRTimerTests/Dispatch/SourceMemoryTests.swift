@@ -8,10 +8,11 @@ import Testing
 
 /// Tests of a source's memory, since there may be hundreds of thousands. `bench ops memory` measures all of it, beside Dispatch.
 @Suite struct SourceMemoryTests {
-    @Test("A source's state takes less than one and a half cache lines, and its engine's record at most that")
+    @Test("A source's state takes less than one and a half cache lines, and its engine's record one word more at most")
     func sizes() {
         #expect(MemoryLayout<SourceCore.State>.size <= 88)
-        #expect(MemoryLayout<TimerRecord>.stride <= 96)
+        // The word is the jitter's, which most timers do not have.
+        #expect(MemoryLayout<TimerRecord>.stride <= 104)
     }
 
     // A sanitizer's malloc has other sizes.

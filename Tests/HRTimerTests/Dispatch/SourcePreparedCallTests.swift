@@ -1,3 +1,4 @@
+import CHRTimer
 import Dispatch
 import Glibc
 import HRTimerTesting
@@ -46,6 +47,8 @@ import Testing
         engine.core.state.withLock { core in
             var fire = Fire()
             fire.isBeforeDeadline = true
+            fire.token = source.core.state.timer ?? .stale
+            core.running = FiringCore.Call(token: fire.token, thread: hrt_thread_pointer())
             guard source.core.prepare(instant.nanoseconds, &core, &fire) else { return nil }
             if let run = fire.callback?.run { prepared.append(run) }
             return fire.callback?.run
@@ -57,6 +60,8 @@ import Testing
         let end = engine.core.state.withLock { core -> Callback? in
             var fire = Fire()
             fire.callback = prepared.all.last.map { Callback($0) }
+            fire.token = source.core.state.timer ?? .stale
+            defer { core.running = nil }
             source.core.finish(wasCalled: wasCalled, time.now.nanoseconds, &core, &fire)
             return fire.block.take()
         }

@@ -133,6 +133,37 @@ import Testing
         #expect(!loop.run(mode: .default, before: at(1)))
     }
 
+    @Test(
+        "Triggers and observers that leave and come back are called after those of their order"
+    )
+    func comeBack() {
+        let triggers = ["a", "b", "c"].map { name in LoopTrigger { [log] _ in log.append(name) } }
+        let observers = ["a", "b", "c"].map { name in
+            LoopObserver(activities: .entry) { [log] _, _ in log.append("sees \(name)") }
+        }
+        let first = LoopTrigger(order: -1) { [log] _ in log.append("first") }
+        for index in 0..<3 {
+            loop.add(triggers[index], forMode: .default)
+            loop.add(observers[index], forMode: .default)
+        }
+        // The first ones leave and come back; all others stay where they are when they are in one more mode.
+        loop.remove(triggers[0], forMode: .default)
+        loop.remove(observers[0], forMode: .default)
+        for mode in [TimerLoop.Mode.modal, .default] {
+            loop.add(triggers[0], forMode: mode)
+            loop.add(observers[0], forMode: mode)
+            loop.add(triggers[1], forMode: mode)
+            loop.add(observers[1], forMode: mode)
+        }
+        loop.add(triggers[2], forMode: .modal)
+        loop.add(observers[2], forMode: .modal)
+        loop.add(first, forMode: .modal)
+        for trigger in triggers + [first] { trigger.signal() }
+        loop.run(mode: .modal, for: Duration.zero)
+        #expect(log.all == ["sees b", "sees c", "sees a", "first", "b", "c", "a"])
+        #expect(!loop.contains(first, forMode: .default) && loop.contains(observers[1], forMode: .default))
+    }
+
     @Test("Items added for .common leave all common modes when they are removed from .common")
     func removeFromCommon() {
         loop.addCommonMode(.eventTracking)
