@@ -113,14 +113,16 @@ results:  ## the measured files themselves; by hand, as root, two hours and a ha
 	SWIFT="$(SWIFT)" Benchmarks/results $(ARGS)
 
 # Whether a public symbol that the release had is gone or has changed; Tests/API/release names its commit. After a build that is one
-# more of the products, of that commit. The tool looks at `package` symbols too: Tests/API/allowed has those that may be gone, and
-# default arguments that have become an overload.
+# more of the products, of that commit. The tool looks at `package` symbols too: Tests/API/allowed has those that may be gone, default
+# arguments that have become an overload, and what one generic engine and clock have taken over. It is compared here, since the tool's
+# own list cannot have two blanks in a row, as its messages have.
 .PHONY: api
 api:  ## whether a public symbol of the release is gone or has changed
 	@git cat-file -e $$(cat Tests/API/release) 2>/dev/null || echo "api: this clone lacks the release's commit; nothing is compared"
-	! git cat-file -e $$(cat Tests/API/release) 2>/dev/null || \
-	    $(SWIFT) package diagnose-api-breaking-changes $$(cat Tests/API/release) --baseline-dir .build/api-baseline \
-	        --breakage-allowlist-path Tests/API/allowed
+	! git cat-file -e $$(cat Tests/API/release) 2>/dev/null || { \
+	    $(SWIFT) package diagnose-api-breaking-changes $$(cat Tests/API/release) --baseline-dir .build/api-baseline >.build/api.log 2>&1; \
+	    grep -q 'breaking change' .build/api.log && ! grep 'error:' .build/api.log || { cat .build/api.log; exit 1; }; \
+	    ! grep -o 'API breakage: .*' .build/api.log | grep -vxFf Tests/API/allowed; }
 
 # How many fires are exact, against what they cost, beside fixed margins: at 1 kHz, 240 and 60 Hz. Ten minutes; 10^4 fires a row
 # at 60 Hz are BLOCKS=30, and an hour and a half. `bench pareto` shows the results. Beside busy processes, and beside a load that

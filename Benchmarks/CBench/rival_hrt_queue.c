@@ -16,7 +16,7 @@ static void *create(size_t timers) {
     if (rival == NULL) return NULL;
     rival->tokens = cbench_map(timers * sizeof *rival->tokens);
     rival->timers = timers;
-    if (rival->tokens == NULL || hrt_queue_create(&rival->queue) != 0) return NULL;
+    if (rival->tokens == NULL || hrt_queue_create(0, &rival->queue) != 0) return NULL;
     hrt_queue_take_due(rival->queue, 0, NULL, 0);
     return rival;
 }
@@ -28,26 +28,34 @@ static void destroy(void *opaque) {
     free(rival);
 }
 
+static const hrt_arm_options ordinary = {0};
+static const hrt_arm_options tolerant = {.tolerance_ns = TOLERANCE_NS};
+
+static void schedule(struct rival *rival, size_t timer, int64_t deadline_ns,
+                     hrt_arm_options options) {
+    hrt_token *token = &rival->tokens[timer];
+    if (hrt_queue_add(rival->queue, token) == 0)
+        hrt_queue_arm(rival->queue, token->slot, deadline_ns, options);
+}
+
 static void add(void *opaque, size_t timer, int64_t deadline_ns) {
-    struct rival *rival = opaque;
-    hrt_queue_schedule(rival->queue, deadline_ns, 0, &rival->tokens[timer]);
+    schedule(opaque, timer, deadline_ns, ordinary);
 }
 
 static void replace(void *opaque, size_t timer, int64_t deadline_ns) {
     struct rival *rival = opaque;
     hrt_queue_remove(rival->queue, rival->tokens[timer]);
-    hrt_queue_schedule(rival->queue, deadline_ns, 0, &rival->tokens[timer]);
+    schedule(rival, timer, deadline_ns, ordinary);
 }
 
 static void tolerant_add(void *opaque, size_t timer, int64_t deadline_ns) {
-    struct rival *rival = opaque;
-    hrt_queue_schedule(rival->queue, deadline_ns, TOLERANCE_NS, &rival->tokens[timer]);
+    schedule(opaque, timer, deadline_ns, tolerant);
 }
 
 static void tolerant_replace(void *opaque, size_t timer, int64_t deadline_ns) {
     struct rival *rival = opaque;
     hrt_queue_remove(rival->queue, rival->tokens[timer]);
-    hrt_queue_schedule(rival->queue, deadline_ns, TOLERANCE_NS, &rival->tokens[timer]);
+    schedule(rival, timer, deadline_ns, tolerant);
 }
 
 // The token may be stale, as in a schedule, whose user owns the token.
@@ -55,26 +63,26 @@ static void tolerant_move(void *opaque, size_t timer, int64_t deadline_ns) {
     struct rival *rival = opaque;
     hrt_token token = rival->tokens[timer];
     if (!hrt_queue_is_live(rival->queue, token)) return;
-    hrt_queue_arm_slot_tolerant(rival->queue, token.slot, deadline_ns, TOLERANCE_NS);
+    hrt_queue_arm(rival->queue, token.slot, deadline_ns, tolerant);
 }
 
 static void move(void *opaque, size_t timer, int64_t deadline_ns) {
     struct rival *rival = opaque;
     hrt_token token = rival->tokens[timer];
     if (hrt_queue_is_live(rival->queue, token))
-        hrt_queue_arm_slot(rival->queue, token.slot, deadline_ns);
+        hrt_queue_arm(rival->queue, token.slot, deadline_ns, ordinary);
 }
 
 // Timers that were added in order and never removed have slots equal to their numbers.
 static void owner_replace(void *opaque, size_t timer, int64_t deadline_ns) {
     struct rival *rival = opaque;
-    hrt_queue_disarm_slot(rival->queue, (uint32_t)timer);
-    hrt_queue_arm_slot(rival->queue, (uint32_t)timer, deadline_ns);
+    hrt_queue_disarm(rival->queue, (uint32_t)timer);
+    hrt_queue_arm(rival->queue, (uint32_t)timer, deadline_ns, ordinary);
 }
 
 static void owner_move(void *opaque, size_t timer, int64_t deadline_ns) {
     struct rival *rival = opaque;
-    hrt_queue_arm_slot(rival->queue, (uint32_t)timer, deadline_ns);
+    hrt_queue_arm(rival->queue, (uint32_t)timer, deadline_ns, ordinary);
 }
 
 static int64_t next_ns(void *opaque) { return hrt_queue_next_ns(((struct rival *)opaque)->queue); }

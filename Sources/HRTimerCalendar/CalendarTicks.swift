@@ -21,10 +21,12 @@ public struct CalendarTicks: TickSequence {
     /// The sequence never fails.
     public typealias Failure = Never
 
-    private let ticks: DateTicks
+    private let ticks: SharedTicks<DateTicks>
+    private let tolerance: Duration
 
-    init(_ ticks: DateTicks) {
+    fileprivate init(_ ticks: SharedTicks<DateTicks>, _ tolerance: Duration) {
         self.ticks = ticks
+        self.tolerance = tolerance
     }
 
     /// Ends the sequence for all consumers, now and later; cancelling a task ends only its own iteration. Idempotent, any
@@ -35,20 +37,20 @@ public struct CalendarTicks: TickSequence {
     public var isCancelled: Bool { ticks.isCancelled }
 
     /// Returns an iterator that begins at the first date after now.
-    public func makeAsyncIterator() -> Iterator { Iterator(consumer: DateTickConsumer(ticks)) }
+    public func makeAsyncIterator() -> Iterator { Iterator(consumer: ticks.makeConsumer(tolerance: tolerance)) }
 
     /// One consumer's iteration.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var consumer: DateTickConsumer<WallInstant>
+        fileprivate var consumer: TickConsumer<DateTicks>
 
         /// Returns the next tick, when its date has come; nil for ever once the sequence has ended.
         public mutating func next() async -> TimerTick<WallInstant>? {
-            await consumer.next(isolation: nil)
+            await next(isolation: nil)
         }
 
         /// Returns the next tick without leaving the actor that iterates; otherwise as `next()`.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> TimerTick<WallInstant>? {
-            await consumer.next(isolation: actor)
+            await consumer.next().map { TimerTick($0) }
         }
     }
 }
@@ -65,7 +67,7 @@ extension EngineClock<WallInstant> {
         tolerance: Duration = .zero,
         policy: MissedTickPolicy = .merge
     ) -> CalendarTicks {
-        CalendarTicks(DateTicks(on: host, ScheduledDates(schedule), policy, tolerance: tolerance))
+        CalendarTicks(SharedTicks(on: host, ScheduledDates(schedule), policy), tolerance)
     }
 }
 #endif

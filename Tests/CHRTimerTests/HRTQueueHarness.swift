@@ -7,7 +7,7 @@ final class TimerQueue {
 
     init() {
         var created: OpaquePointer?
-        precondition(hrt_queue_create(&created) == 0)
+        precondition(hrt_queue_create(MemoryLayout<Int64>.stride, &created) == 0)
         queue = created!
     }
 
@@ -23,8 +23,8 @@ final class TimerQueue {
     }
 
     func schedule(at deadline: Int64, tolerance: Int64 = 0) -> hrt_token {
-        var token = hrt_token()
-        precondition(hrt_queue_schedule(queue, deadline, tolerance, &token) == 0)
+        let token = add()
+        arm(token, at: deadline, tolerance: tolerance)
         return token
     }
 
@@ -57,25 +57,44 @@ final class TimerQueue {
 
     func addPrecise(at deadline: Int64) -> hrt_token {
         let token = add()
-        hrt_queue_arm_slot_precise(queue, token.slot, deadline)
+        armPrecisely(token, at: deadline)
         return token
     }
 
     /// Arms a live timer.
     func arm(_ token: hrt_token, at deadline: Int64, tolerance: Int64 = 0) {
         precondition(hrt_queue_is_live(queue, token))
-        if tolerance > 0 {
-            hrt_queue_arm_slot_tolerant(queue, token.slot, deadline, tolerance)
-        } else {
-            hrt_queue_arm_slot(queue, token.slot, deadline)
+        hrt_queue_arm(queue, token.slot, deadline, hrt_arm_options(tolerance_ns: tolerance, is_precise: false))
+    }
+
+    /// Arms a live timer as a precise one.
+    func armPrecisely(_ token: hrt_token, at deadline: Int64) {
+        precondition(hrt_queue_is_live(queue, token))
+        hrt_queue_arm(queue, token.slot, deadline, hrt_arm_options(tolerance_ns: 0, is_precise: true))
+    }
+
+    /// The record of a live timer. A pointer into the queue's memory: not to be used after the timer is removed.
+    func record(_ token: hrt_token) -> UnsafeMutablePointer<Int64> {
+        precondition(hrt_queue_is_live(queue, token))
+        return hrt_queue_record(queue, token.slot).assumingMemoryBound(to: Int64.self)
+    }
+
+    /// The slots of all timers, in order.
+    var slots: [UInt32] {
+        var slots: [UInt32] = []
+        var slot = hrt_queue_next_slot(queue, 0)
+        while slot != .max {
+            slots.append(slot)
+            slot = hrt_queue_next_slot(queue, slot + 1)
         }
+        return slots
     }
 
     /// Disarms a live timer. Returns true if it was armed.
     @discardableResult
     func disarm(_ token: hrt_token) -> Bool {
         precondition(hrt_queue_is_live(queue, token))
-        return hrt_queue_disarm_slot(queue, token.slot)
+        return hrt_queue_disarm(queue, token.slot)
     }
 
     /// Returns how many of these timers are armed.

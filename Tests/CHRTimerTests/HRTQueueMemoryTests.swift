@@ -190,6 +190,32 @@ struct HRTQueueMemoryTests {
         #expect(timers.takeDue(at: 3 * second).map(\.token) == (stays ? again : []))
     }
 
+    @Test("A record stays where it is and as it is while its timer exists, whatever becomes of the others")
+    func records() {
+        var random = SeededRandom(seed: 7)
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        var live: [hrt_token] = []
+        var addresses: [UInt32: UnsafeMutablePointer<Int64>] = [:]
+        func number(_ token: hrt_token) -> Int64 { Int64(token.slot) << 32 | Int64(token.generation) }
+        for _ in 0..<5 {
+            for index in 0..<10_000 {
+                let token = index % 2 == 0 ? timers.add() : timers.schedule(at: second, tolerance: Int64(index % 3))
+                live.append(token)
+                addresses[token.slot] = timers.record(token)
+                timers.record(token).pointee = number(token)
+            }
+            live.shuffle(using: &random)
+            for token in live.dropFirst(500) { hrt_queue_remove(timers.queue, token) }
+            live.removeSubrange(500...)
+            timers.trimWholly()
+            #expect(
+                live.allSatisfy { timers.record($0) == addresses[$0.slot] && timers.record($0).pointee == number($0) }
+            )
+            #expect(timers.slots == live.map(\.slot).sorted())
+        }
+    }
+
     @Test("Slots of the lowest chunk are used first, so that high chunks become empty")
     func lowestFirst() {
         let timers = TimerQueue()

@@ -43,7 +43,7 @@ struct HRTQueueWindowTests {
             if due.isEmpty { vain += 1 }
             for timer in due {
                 #expect(timer.deadline_ns <= now && now <= timer.deadline_ns + tolerance)
-                hrt_queue_arm_slot_tolerant(timers.queue, timer.token.slot, timer.deadline_ns + interval, tolerance)
+                timers.arm(timer.token, at: timer.deadline_ns + interval, tolerance: tolerance)
             }
         }
     }

@@ -4,12 +4,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "hrt_clock.h"
 #include "hrt_queue.h"
 
-enum { TIMERS = 1000000 };
+enum { TIMERS = 1000000, RECORD_BYTES = 96 };
 
 static hrt_token tokens[TIMERS];
 
@@ -31,25 +32,25 @@ static long resident_kib(void) {
 static void arm(hrt_queue *queue, int kind, int number) {
     int64_t deadline_ns = 1000000 + (int64_t)number * 7919 % 60000 * 1000000;
     require(hrt_queue_add(queue, &tokens[number]) == 0, "a timer can be added");
-    uint32_t slot = tokens[number].slot;
-    if (kind == 0)
-        hrt_queue_arm_slot(queue, slot, deadline_ns);
-    else if (kind == 1)
-        hrt_queue_arm_slot_tolerant(queue, slot, deadline_ns, deadline_ns / 10);
-    else if (kind == 2)
-        hrt_queue_arm_slot_precise(queue, slot, deadline_ns);
-    else
-        hrt_queue_arm_slot_tolerant(queue, slot, -deadline_ns, 1);  // long due
+    hrt_arm_options options = {.is_precise = kind == 2};
+    if (kind == 1) options.tolerance_ns = deadline_ns / 10;
+    if (kind == 3) {  // long due
+        options.tolerance_ns = 1;
+        deadline_ns = -deadline_ns;
+    }
+    hrt_queue_arm(queue, tokens[number].slot, deadline_ns, options);
+    memset(hrt_queue_record(queue, tokens[number].slot), kind, RECORD_BYTES);
 }
 
 int main(void) {
     for (int number = 0; number < TIMERS; number++)
         tokens[number].slot = 1;  // makes the array resident at the start
     hrt_queue *queue;
-    require(hrt_queue_create(&queue) == 0, "a queue can be made");
+    require(hrt_queue_create(RECORD_BYTES, &queue) == 0, "a queue can be made");
     hrt_queue_take_due(queue, 0, NULL, 0);
     hrt_token pending;
-    hrt_queue_schedule(queue, 3600 * HRT_NS_PER_S, 0, &pending);
+    require(hrt_queue_add(queue, &pending) == 0, "a timer can be added");
+    hrt_queue_arm(queue, pending.slot, 3600 * HRT_NS_PER_S, (hrt_arm_options){0});
     resident_kib();
     long before_kib = resident_kib();
     for (int kind = 0; kind < 4; kind++) {

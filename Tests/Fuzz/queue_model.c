@@ -35,7 +35,7 @@ static void require(const struct queue_model *model, bool holds, const char *sen
 
 struct queue_model *queue_model_create(void) {
     struct queue_model *model = calloc(1, sizeof *model);
-    if (model == NULL || hrt_queue_create(&model->queue) != 0) abort();
+    if (model == NULL || hrt_queue_create(sizeof(hrt_token), &model->queue) != 0) abort();
     return model;
 }
 
@@ -184,20 +184,29 @@ static void look_once(struct queue_model *model) {
             "a look in vain is not repeated");
 }
 
-static void add(struct queue_model *model, size_t subject, uint64_t value, bool fused) {
+// Returns the record that the queue keeps for the timer: the model puts the timer's token in it.
+static hrt_token *record_of(const struct queue_model *model, const struct timer *timer) {
+    return hrt_queue_record(model->queue, timer->token.slot);
+}
+
+static void add(struct queue_model *model, size_t subject, uint64_t value, bool is_armed) {
     struct timer *timer = &model->sorted.timers[subject];
     int64_t deadline_ns = deadline_from(model, value);
     int64_t tolerance_ns = value % 3 == 0 ? (int64_t)(value >> 30) : 0;
-    int status = fused ? hrt_queue_schedule(model->queue, deadline_ns, tolerance_ns, &timer->token)
-                       : hrt_queue_add(model->queue, &timer->token);
-    require(model, status == 0, "a timer can be added");
+    require(model, hrt_queue_add(model->queue, &timer->token) == 0, "a timer can be added");
+    *record_of(model, timer) = timer->token;
     timer->is_live = true;
     model->sorted.live++;
-    if (fused) sorted_arm(&model->sorted, subject, deadline_ns, tolerance_ns);
+    if (!is_armed) return;
+    hrt_queue_arm(model->queue, timer->token.slot, deadline_ns,
+                  (hrt_arm_options){.tolerance_ns = tolerance_ns});
+    sorted_arm(&model->sorted, subject, deadline_ns, tolerance_ns);
 }
 
 static void remove_timer(struct queue_model *model, size_t subject) {
     struct timer *timer = &model->sorted.timers[subject];
+    require(model, memcmp(record_of(model, timer), &timer->token, sizeof(hrt_token)) == 0,
+            "a record stays as it was written");
     require(model, hrt_queue_remove(model->queue, timer->token), "a live timer can be removed");
     sorted_disarm(&model->sorted, subject);
     model->stale[model->steps % STALE] = timer->token;
@@ -219,16 +228,13 @@ static void use_stale(struct queue_model *model, uint64_t value) {
             "a stale token has no deadline");
 }
 
-// Arms by hrt_queue_arm_slot, or by hrt_queue_arm_slot_tolerant: a tolerance may be negative.
+// The tolerance may be negative.
 static void arm(struct queue_model *model, size_t subject, uint64_t value, int64_t tolerance_ns) {
     int64_t deadline_ns = deadline_from(model, value);
     hrt_token token = model->sorted.timers[subject].token;
     require(model, hrt_queue_is_live(model->queue, token), "a live timer can be armed");
-    if (tolerance_ns == 0) {
-        hrt_queue_arm_slot(model->queue, token.slot, deadline_ns);
-    } else {
-        hrt_queue_arm_slot_tolerant(model->queue, token.slot, deadline_ns, tolerance_ns);
-    }
+    hrt_queue_arm(model->queue, token.slot, deadline_ns,
+                  (hrt_arm_options){.tolerance_ns = tolerance_ns});
     sorted_arm(&model->sorted, subject, deadline_ns, tolerance_ns);
     require(model, ctest_queue_deadline_ns(model->queue, token) == deadline_ns,
             "the deadline is the one armed for");
@@ -237,7 +243,8 @@ static void arm(struct queue_model *model, size_t subject, uint64_t value, int64
 static void arm_precise(struct queue_model *model, size_t subject, uint64_t value) {
     int64_t deadline_ns = deadline_from(model, value);
     struct timer *timer = &model->sorted.timers[subject];
-    hrt_queue_arm_slot_precise(model->queue, timer->token.slot, deadline_ns);
+    hrt_queue_arm(model->queue, timer->token.slot, deadline_ns,
+                  (hrt_arm_options){.is_precise = true});
     sorted_arm(&model->sorted, subject, deadline_ns, 0);
     timer->is_precise = true;
 }
@@ -282,7 +289,7 @@ static void disarm_all(struct queue_model *model) {
     while (model->sorted.armed_count > 0) {
         size_t subject = model->sorted.armed[0];
         require(model,
-                hrt_queue_disarm_slot(model->queue, model->sorted.timers[subject].token.slot),
+                hrt_queue_disarm(model->queue, model->sorted.timers[subject].token.slot),
                 "an armed timer can be disarmed");
         sorted_disarm(&model->sorted, subject);
     }
@@ -306,7 +313,7 @@ static void on_timer(struct queue_model *model, uint8_t operation, size_t subjec
                 arm(model, subject, value, value % 3 == 0 ? (int64_t)(value >> 36) - 5 : 0);
             break;
         case 5: {
-            bool was_armed = hrt_queue_disarm_slot(model->queue, timer->token.slot);
+            bool was_armed = hrt_queue_disarm(model->queue, timer->token.slot);
             require(model, was_armed == timer->is_armed,
                     "disarming tells whether the timer was armed");
             sorted_disarm(&model->sorted, subject);

@@ -50,14 +50,14 @@ import Testing
                 let deadline_ns = now_ns + Int64.random(in: -10...1000, using: &random)
                 let isLive = timers.isLive(token)
                 #expect(isLive)
-                timers.arm(token, deadline_ns)
+                timers.setDeadline(token, deadline_ns)
                 model.arm(token, deadline_ns)
             case 3...5:
                 guard let token = live.randomElement(using: &random) else { continue }
                 let deadline_ns = now_ns + Int64.random(in: -10...1000, using: &random)
                 let isLive = timers.isLive(token)
                 #expect(isLive)
-                timers.arm(token, deadline_ns)
+                timers.setDeadline(token, deadline_ns)
                 model.arm(token, deadline_ns)
             case 6:
                 guard let token = live.randomElement(using: &random) else { continue }
@@ -121,7 +121,7 @@ import Testing
         for now_ns: Int64 in 10..<20 {
             guard case .fire = timers.poll(now_ns, horizon_ns: .min, limit_ns: .max, &fire) else { continue }
             called.append(fire.token)
-            if fire.token == restless { _ = timers.arm(restless, now_ns + 1, nil) }
+            if fire.token == restless { timers.setDeadline(restless, now_ns + 1) }
             // Armed for an instant that the thread has already passed.
             if late == nil { late = add(5) }
             if timers.finish(&fire, now_ns, wasCalled: true) { fire.letGo() }

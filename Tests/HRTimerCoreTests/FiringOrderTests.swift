@@ -39,7 +39,7 @@ import Testing
         let first = fired(&core, at: 100) { core, token in
             guard token == tokens[0] else { return }
             core.disarm(tokens[1])
-            core.arm(tokens[2], 200)
+            core.setDeadline(tokens[2], 200)
             core.remove(tokens[3])
         }
         #expect(first == [tokens[0], tokens[4]])
@@ -56,7 +56,7 @@ import Testing
             var isUntouched = false
             _ = fired(&core, at: 100) { core, token in
                 switch action {
-                case "arm": core.arm(token, 200)
+                case "arm": core.setDeadline(token, 200)
                 case "disarm": core.disarm(token)
                 case "remove": core.remove(token)
                 default: break
@@ -116,7 +116,7 @@ import Testing
         var given: [TimerToken] = []
         while case .expired(let entry) = core.next(upTo: 100) {
             given.append(entry.token)
-            if given.count % step == 0 { core.remove(entry.token) } else { core.arm(entry.token, 200) }
+            if given.count % step == 0 { core.remove(entry.token) } else { core.setDeadline(entry.token, 200) }
         }
         #expect(given == tokens)
         let count = core.count

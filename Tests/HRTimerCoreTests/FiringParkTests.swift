@@ -2,6 +2,16 @@ import Testing
 
 @testable import HRTimerCore
 
+extension FiringCore {
+    /// Adds a timer whose handler does nothing. Arms it unless its deadline is `Int64.max`.
+    mutating func add(deadline_ns: Int64, _ options: TimerOptions = TimerOptions()) -> TimerToken {
+        let token = add(.handler { _ in }, TimerRequest())
+        setOptions(options, for: token)
+        if deadline_ns < .max { setDeadline(token, deadline_ns) }
+        return token
+    }
+}
+
 /// When a core's thread is awake, and which deadlines wake a parked thread, to the nanosecond. The tests pass the time in.
 @Suite struct FiringParkTests {
     /// An ordinary deadline that is less than this before a precise one is waited for precisely too.
@@ -51,11 +61,11 @@ import Testing
     func armedAgain() {
         var core = FiringCore(precision: .normal)
         let timer = core.add(deadline_ns: 1000, .init(isPrecise: true))
-        core.arm(timer, 2000)
+        core.setDeadline(timer, 2000)
         let again = core.exactPark()
         #expect(again.until_ns == 2000 && again.isPrecise)
         core.setOptions(.init(), for: timer)
-        core.arm(timer, 3000)
+        core.setDeadline(timer, 3000)
         let ordinary = core.exactPark()
         #expect(ordinary.until_ns == 3000 && !ordinary.isPrecise)
     }

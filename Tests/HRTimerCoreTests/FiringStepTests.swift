@@ -171,11 +171,9 @@ import Testing
         engine.add("one", Self.deadline_ns)
         let other = engine.add("other", Self.deadline_ns + 1)
         let call = try engine.callAhead()
-        let isMoved = engine.state.arm(other, Self.deadline_ns + 2, nil)
-        let isWithdrawn = engine.state.withdraw(other)
-        let mustWake = engine.state.mustWake(for: other, Self.deadline_ns + 2, Self.ahead_ns)
+        let mustWake = engine.state.reschedule(other, to: ExactInstant(Self.deadline_ns + 2), Self.ahead_ns)
         let hasBegun = engine.commit()
-        #expect(isMoved && !isWithdrawn && !mustWake && hasBegun)
+        #expect(mustWake == false && hasBegun)
         engine.end(call, at: Self.deadline_ns)
     }
 
@@ -195,11 +193,10 @@ import Testing
     func armedAnewAhead() throws {
         var engine = Engine()
         let call = try engine.callAheadAfterOverrun()
-        let isArmed = engine.state.arm(call.token, Self.deadline_ns + 500, nil)
-        let isWithdrawn = engine.state.withdraw(call.token)
+        let mustWake = engine.state.reschedule(call.token, to: ExactInstant(Self.deadline_ns + 500), Self.ahead_ns)
         engine.end(call, at: Self.ahead_ns)
         let calls = engine.calls(at: Self.deadline_ns + 500)
-        #expect(isArmed && isWithdrawn && calls == ["one 0"])
+        #expect(mustWake == true && calls == ["one 0"])
     }
 
     @Test("An earlier deadline withdraws a prepared call, sends one wake, and is itself called first, prepared ahead")
@@ -278,16 +275,16 @@ import Testing
         for deadline_ns in [Self.deadline_ns - 10, Self.deadline_ns, Self.deadline_ns + 10, .max] {
             var engine = Engine()
             let timer = engine.add(Owner())
-            let isWokenFirst = engine.state.armOwned(
+            let isWokenFirst = engine.state.arm(
                 timer,
-                deadline_ns: Self.deadline_ns,
+                Self.deadline_ns,
                 TimerOptions(tolerance_ns: 0),
                 0
             )
             let call = try engine.callAhead()
-            let isWoken = engine.state.armOwned(
+            let isWoken = engine.state.arm(
                 timer,
-                deadline_ns: deadline_ns,
+                deadline_ns,
                 TimerOptions(tolerance_ns: 0),
                 Self.ahead_ns
             )
@@ -304,13 +301,13 @@ import Testing
         var engine = Engine()
         let owner = Owner()
         let timer = engine.add(owner)
-        _ = engine.state.armOwned(timer, deadline_ns: Self.deadline_ns, TimerOptions(tolerance_ns: 0), 0)
+        _ = engine.state.arm(timer, Self.deadline_ns, TimerOptions(tolerance_ns: 0), 0)
         let ahead = try engine.callAhead()
         _ = engine.commit()
         engine.end(ahead, at: Self.deadline_ns)
-        _ = engine.state.armOwned(
+        _ = engine.state.arm(
             timer,
-            deadline_ns: Self.deadline_ns + 10,
+            Self.deadline_ns + 10,
             TimerOptions(tolerance_ns: 0),
             Self.deadline_ns
         )
@@ -325,20 +322,21 @@ import Testing
             var engine = Engine(precision)
             let timer = engine.add(Owner())
             for deadline_ns in [4000, 5000] as [Int64] {
-                _ = engine.state.armOwned(timer, deadline_ns: deadline_ns, TimerOptions(tolerance_ns: 100), 0)
+                _ = engine.state.arm(timer, deadline_ns, TimerOptions(tolerance_ns: 100), 0)
             }
             let wake = engine.sleep(at: 1000)
             #expect(wake?.until_ns == at_ns, "\(precision)")
         }
     }
 
-    @Test("A tolerance set with a new deadline counts only up to half the interval too")
+    @Test("A tolerance counts only up to half the interval, also after a move")
     func newTolerance() {
         var engine = Engine(.coalesced)
         let timer = engine.add("one", 2000, every: 100)
-        let isArmed = engine.state.arm(timer, 5000, 1000)
+        engine.state.setOptions(TimerOptions(tolerance_ns: 1000), for: timer)
+        let mustWake = engine.state.reschedule(timer, to: ExactInstant(5000), 0)
         let wake = engine.sleep(at: 1000)
-        #expect(isArmed && wake?.until_ns == 5050)
+        #expect(mustWake != nil && wake?.until_ns == 5050)
     }
 
     @Test("After the core has ended, an owner's deadline has no effect, and nothing is called")
@@ -350,7 +348,7 @@ import Testing
         let timers = engine.state.end()
         let begins = engine.commit()
         engine.end(call, at: Self.ahead_ns)
-        let isWoken = engine.state.armOwned(timer, deadline_ns: 2 * Self.deadline_ns, TimerOptions(tolerance_ns: 0), 0)
+        let isWoken = engine.state.arm(timer, 2 * Self.deadline_ns, TimerOptions(tolerance_ns: 0), 0)
         let next_ns = engine.state.exactPark().until_ns
         #expect(!begins && !isWoken && next_ns == .max)
         let next = engine.call(at: Self.deadline_ns)
@@ -371,7 +369,7 @@ import Testing
         #expect(isWoken && first.lateFrom_ns == 5000)
         let awake = engine.add("awake", 500)
         let isWokenAgain = engine.state.mustWake(for: awake, 500, 7000)
-        let isWokenForOwner = engine.state.armOwned(owner, deadline_ns: 501, TimerOptions(tolerance_ns: 0), 7000)
+        let isWokenForOwner = engine.state.arm(owner, 501, TimerOptions(tolerance_ns: 0), 7000)
         #expect(!isWokenAgain && !isWokenForOwner)
         engine.end(first, at: 8000)
         let second = try engine.dueCall(at: 8000)
@@ -427,8 +425,8 @@ import Testing
         let timer = engine.add("one", 1000, every: 1000, policy: .mergeToGrid)
         let call = try engine.dueCall(at: 1000)
         engine.end(call, at: 5500)
-        let isArmed = engine.state.arm(timer, 6500, nil)
+        let mustWake = engine.state.reschedule(timer, to: ExactInstant(6500), 5500)
         let calls = engine.calls(at: 6500)
-        #expect(isArmed && calls == ["one 0"])
+        #expect(mustWake != nil && calls == ["one 0"])
     }
 }

@@ -106,7 +106,13 @@ private final class Flock: Sendable {
             state.tolerances_ns[index] = Int64.random(in: 0...50_000, using: &state.random)
             return (state.tokens[index], state.deadlines_ns[index], state.tolerances_ns[index])
         }
-        _ = core.arm(token, deadline_ns: deadline_ns, tolerance_ns: tolerance_ns)
+        // Only such an engine has tolerances. An engine that has ended has no timers any more.
+        if core.precision == .coalesced {
+            core.state.withLock { state in
+                if state.isLive(token) { state.setOptions(TimerOptions(tolerance_ns: tolerance_ns), for: token) }
+            }
+        }
+        _ = core.arm(token, deadline_ns: deadline_ns)
     }
 
     var hasEnough: Bool { state.withLock { $0.account.fires >= share } }

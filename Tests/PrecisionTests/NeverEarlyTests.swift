@@ -136,7 +136,13 @@ private enum RealRun {
                 let tolerance_ns = Int64.random(in: 0...100_000, using: &state.random)
                 return (state.tokens[index], state.deadlines_ns[index], tolerance_ns)
             }
-            _ = core.arm(token, deadline_ns: deadline_ns, tolerance_ns: tolerance_ns)
+            // Only such an engine has tolerances. An engine that has ended has no timers any more.
+            if core.precision == .coalesced {
+                core.state.withLock { state in
+                    if state.isLive(token) { state.setOptions(TimerOptions(tolerance_ns: tolerance_ns), for: token) }
+                }
+            }
+            _ = core.arm(token, deadline_ns: deadline_ns)
         }
 
         /// Whether every timer has fired for the last time.

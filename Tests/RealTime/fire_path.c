@@ -31,9 +31,11 @@ static uint64_t next_random(struct path *path) {
     return path->random;
 }
 
-// Does what one wake-up of an engine does.
-static void turn(struct path *path, int64_t now_ns) HRT_NONBLOCKING;
-static void turn(struct path *path, int64_t now_ns) HRT_NONBLOCKING {
+static const hrt_arm_options ordinary = {0};
+
+// Does what one wake-up of an engine does. Not marked itself: hrt_queue_arm may allocate the first
+// time that it sees a kind of timer. What it calls for the arming is marked.
+static void turn(struct path *path, int64_t now_ns) {
     hrt_due batch[BATCH];
     int64_t sleep_ns = 1000000;
     hrt_spin_window_record_wake(&path->window, sleep_ns, (int64_t)(next_random(path) % 100000));
@@ -44,8 +46,8 @@ static void turn(struct path *path, int64_t now_ns) HRT_NONBLOCKING {
             // Some repeat soon, others late.
             int64_t interval_ns =
                 (int64_t)(next_random(path) % (index % 8 == 0 ? 100000000000 : 1000000000));
-            hrt_queue_arm_slot(path->queue, batch[index].token.slot,
-                               batch[index].deadline_ns + interval_ns);
+            hrt_queue_arm(path->queue, batch[index].token.slot,
+                          batch[index].deadline_ns + interval_ns, ordinary);
             path->fired++;
         }
     } while (hrt_queue_next_ns(path->queue) <= now_ns);
@@ -56,9 +58,9 @@ static void turn(struct path *path, int64_t now_ns) HRT_NONBLOCKING {
     for (int change = 0; change < 8; change++) {
         hrt_token token = path->tokens[next_random(path) % TIMERS];
         if (!hrt_queue_is_live(path->queue, token)) continue;
-        if (change % 2 == 0) hrt_queue_disarm_slot(path->queue, token.slot);
-        hrt_queue_arm_slot(path->queue, token.slot,
-                           now_ns + (int64_t)(next_random(path) % 10000000000));
+        if (change % 2 == 0) hrt_queue_disarm(path->queue, token.slot);
+        hrt_queue_arm(path->queue, token.slot,
+                      now_ns + (int64_t)(next_random(path) % 10000000000), ordinary);
     }
     int64_t window_ns = hrt_spin_window_ns(&path->window, sleep_ns, now_ns);
     hrt_spin_budget_spend(&path->budget, window_ns / 2);
@@ -72,7 +74,7 @@ static void take_apart(struct path *path) HRT_NONBLOCKING {
 int main(void) {
     static struct path path = {.random = 88172645463325252u};
     int64_t now_ns = 1000000000;
-    if (hrt_queue_create(&path.queue) != 0 ||
+    if (hrt_queue_create(0, &path.queue) != 0 ||
         hrt_histogram_create(2, 100000000000, &path.histogram) != 0)
         abort();
     hrt_spin_budget_init(&path.budget, 0.5, now_ns);
@@ -81,13 +83,9 @@ int main(void) {
         if (hrt_queue_add(path.queue, &path.tokens[index]) != 0) abort();
         int64_t deadline_ns = now_ns + (int64_t)(next_random(&path) % 10000000000);
         // Tolerant and precise timers stay so until they first fire; their wheels stay for good.
-        uint32_t slot = path.tokens[index].slot;
-        if (index % 3 == 1)
-            hrt_queue_arm_slot_tolerant(path.queue, slot, deadline_ns, 10000000);
-        else if (index % 3 == 2)
-            hrt_queue_arm_slot_precise(path.queue, slot, deadline_ns);
-        else
-            hrt_queue_arm_slot(path.queue, slot, deadline_ns);
+        hrt_arm_options options = {.tolerance_ns = index % 3 == 1 ? 10000000 : 0,
+                                   .is_precise = index % 3 == 2};
+        hrt_queue_arm(path.queue, path.tokens[index].slot, deadline_ns, options);
     }
     for (int64_t step_ns = 0; step_ns < 600 * HRT_NS_PER_S; step_ns += 10000000)
         turn(&path, now_ns + step_ns);

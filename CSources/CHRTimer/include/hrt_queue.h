@@ -9,7 +9,7 @@
 
 // A queue of pending timers, ordered by deadline. It reads no clock and has no thread: the caller
 // passes in the time and takes the due timers, in order of (deadline, sequence), exact to the
-// nanosecond. The caller keeps its own data for each timer in an array indexed by slot.
+// nanosecond. What the caller keeps of each timer, its record, lies in the timer's slot.
 // hrt_queue_node.h explains how the queue works.
 //
 // For all functions below: instants and durations are nanoseconds, instants on whatever clock the
@@ -43,22 +43,25 @@ typedef struct {
     uint64_t sequence;  // the queue's number of this arming, from 1; orders equal deadlines
 } hrt_due;
 
-// Creates an empty queue, which hrt_queue_destroy frees. Returns 0 or -ENOMEM.
-int hrt_queue_create(hrt_queue **out_queue);
-// Frees the queue and its timers, armed or not.
+// The greatest alignment that a record may need, in bytes.
+#define HRT_RECORD_ALIGNMENT 64
+
+// Creates an empty queue, which hrt_queue_destroy frees. Each slot has room for a record of
+// `record_bytes`: a multiple of the alignment that the record needs, or 0 for none. Returns 0 or
+// -ENOMEM.
+int hrt_queue_create(size_t record_bytes, hrt_queue **out_queue);
+// Frees the queue and its timers, armed or not. What their records own is the caller's to free
+// before.
 void hrt_queue_destroy(hrt_queue *queue);
 
-// Adds a timer, not armed yet; hrt_queue_remove or hrt_queue_destroy frees it. Slots are small
-// numbers, dense from 0, and are used again after removal, low ones first. May allocate: returns 0,
-// -ENOMEM, or -ENOSPC at 2^28 - 1 timers. O(1) amortised.
+// Adds a timer, not armed yet; hrt_queue_remove or hrt_queue_destroy frees it. The bytes of its
+// record have no defined value. Slots are small numbers, dense from 0, and are used again after
+// removal, low ones first. May allocate: returns 0, -ENOMEM, or -ENOSPC at 2^28 - 1 timers. O(1)
+// amortised.
 int hrt_queue_add(hrt_queue *queue, hrt_token *out_token);
 
-// Does hrt_queue_add and hrt_queue_arm_slot_tolerant, one after the other. Returns 0, -ENOMEM or
-// -ENOSPC.
-int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns,
-                       hrt_token *out_token);
-
-// Disarms and removes the timer. Returns false, and does nothing, if the token is stale. O(1).
+// Disarms and removes the timer. What its record owns is the caller's to free before. Returns
+// false, and does nothing, if the token is stale. O(1).
 bool hrt_queue_remove(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
 
 // Returns false if the token is stale.
@@ -71,32 +74,33 @@ bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING
 // either the caller owns the timer, so that nobody else removes it, or the caller checks
 // hrt_queue_is_live first.
 
+// Returns the timer's record, which stays at its address until the timer is removed. The queue
+// neither reads nor writes it.
+void *hrt_queue_record(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
+
+// How a timer is waited for. Zeroed for an ordinary timer.
+typedef struct {
+    int64_t tolerance_ns;  // how much later than its deadline it may be taken, see
+                           // hrt_queue_next_wake_ns; a negative one counts as 0
+    bool is_precise;       // the caller waits for it more exactly than for others, see
+                           // hrt_queue_next_precise_ns; it then has no tolerance
+} hrt_arm_options;
+
 // Arms the timer, or reschedules it if it is armed. It then comes last among the timers with an
-// equal deadline. A deadline in the past is due at once; HRT_NEVER, which is INT64_MAX, keeps the
-// timer armed for ever. Moving the deadline later is cheapest: it only writes to the timer.
-void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING;
-
-// Arms the timer like hrt_queue_arm_slot, but with a tolerance: the timer may be taken at any time
-// in deadline_ns ... deadline_ns + tolerance_ns, see hrt_queue_next_wake_ns. A negative tolerance
-// counts as 0. A tolerance above 0 may allocate, and counts as 0 when memory is short.
-void hrt_queue_arm_slot_tolerant(hrt_queue *queue, uint32_t slot, int64_t deadline_ns,
-                                 int64_t tolerance_ns);
-
-// Arms the timer like hrt_queue_arm_slot, but as a precise timer, for which the caller waits more
-// exactly than for others. It stays precise until another function arms it. Timers of all kinds
-// share one order; hrt_queue_next_precise_ns returns the earliest precise deadline. The first
-// precise timer of a queue allocates; it is armed as an ordinary timer if memory is short.
-void hrt_queue_arm_slot_precise(hrt_queue *queue, uint32_t slot, int64_t deadline_ns);
+// equal deadline, whatever their options. A deadline in the past is due at once; HRT_NEVER, which
+// is INT64_MAX, keeps the timer armed for ever. Moving the deadline later is cheapest: it only
+// writes to the timer. The options hold until the timer is armed again. Only the first precise
+// timer of a queue and the first with a tolerance allocate; such a timer is armed as an ordinary
+// one if memory is short.
+void hrt_queue_arm(hrt_queue *queue, uint32_t slot, int64_t deadline_ns,
+                   hrt_arm_options options);
 
 // Disarms the timer. Returns true if it was armed.
-bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
+bool hrt_queue_disarm(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 
 // Returns the end of the timer's window, which is its deadline if it has no tolerance; HRT_NEVER
 // if it is not armed.
 int64_t hrt_queue_slot_wake_ns(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
-
-// Returns whether the timer is armed.
-bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 
 // Returns the earliest armed deadline; HRT_NEVER if nothing is armed. It is exact after
 // hrt_queue_normalize has returned false, until the earliest timer is disarmed or moved later.
@@ -114,8 +118,8 @@ bool hrt_queue_has_before(hrt_queue *queue, int64_t instant_ns) HRT_NONBLOCKING;
 // hrt_queue_next_ns.
 int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
-// Returns the earliest deadline armed by hrt_queue_arm_slot_precise; HRT_NEVER if there is none.
-// Exact or a lower bound, like hrt_queue_next_ns.
+// Returns the earliest deadline of a precise timer; HRT_NEVER if there is none. Exact or a lower
+// bound, like hrt_queue_next_ns.
 int64_t hrt_queue_next_precise_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
 // Does a bounded part of the work that makes the results of hrt_queue_next_ns,
@@ -152,6 +156,10 @@ bool hrt_queue_trim(hrt_queue *queue);
 // boundary does not give back and allocate each time. O(1): call it before every sleep, and then
 // trim until there is nothing left to do or until other work comes.
 bool hrt_queue_wants_trim(const hrt_queue *queue) HRT_NONBLOCKING;
+
+// Returns the slot of the first timer from `slot` on, whether it is armed or not; UINT32_MAX if
+// there is none. A walk over all timers takes O(slots ever used at once).
+uint32_t hrt_queue_next_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 
 // Returns the number of timers that exist.
 size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING;

@@ -6,9 +6,10 @@
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-int hrt_queue_create(hrt_queue **out_queue) {
+int hrt_queue_create(size_t record_bytes, hrt_queue **out_queue) {
     struct hrt_queue *queue = hrt_slab_map(sizeof *queue);
     if (queue == NULL) return -ENOMEM;
+    queue->record_bytes = record_bytes;
     hrt_class_init(&queue->class, HRT_ORDINARY, 0);
     queue->classes[HRT_ORDINARY] = &queue->class;
     queue->windows.wake = HRT_KEY_NEVER;
@@ -56,7 +57,37 @@ bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING
 
 size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING { return queue->count; }
 
+void *hrt_queue_record(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
+    uint32_t index = slot + 1;
+    return &queue->chunks[index >> HRT_CHUNK_BITS]
+                .memory->records[index % HRT_CHUNK_NODES * queue->record_bytes];
+}
+
+uint32_t hrt_queue_next_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
+    uint32_t index = slot + 1;
+    while (index >> HRT_CHUNK_BITS < queue->chunk_count) {
+        const struct hrt_chunk *chunk = &queue->chunks[index >> HRT_CHUNK_BITS];
+        if (chunk->live == 0 || index % HRT_CHUNK_NODES >= chunk->used) {
+            index = ((index >> HRT_CHUNK_BITS) + 1) << HRT_CHUNK_BITS;  // that of the next chunk
+        } else if ((hrt_node_at(queue, index)->generation & 1) != 0) {
+            return index - 1;
+        } else {
+            index++;
+        }
+    }
+    return UINT32_MAX;
+}
+
 // Arming.
+
+// Returns the per-class wheel for such a timer, which is made if there is none yet: the ordinary
+// one if there is no memory for it.
+static struct hrt_class *class_for(struct hrt_queue *queue, hrt_arm_options options) {
+    if (!options.is_precise && options.tolerance_ns <= 0) return &queue->class;
+    struct hrt_class *class =
+        hrt_class_make(queue, options.is_precise ? HRT_PRECISE : HRT_TOLERANT);
+    return class != NULL ? class : &queue->class;
+}
 
 // Arms a node in a per-class wheel, whichever it was armed in before. In a bucket it stays where it
 // is, unless the queue would look there too late.
@@ -76,38 +107,14 @@ static void arm(struct hrt_queue *queue, struct hrt_class *class, uint32_t index
         hrt_wheel_requeue(queue, class, index);
 }
 
-void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING {
-    arm(queue, &queue->class, slot + 1, hrt_key(deadline_ns), 0);
+void hrt_queue_arm(hrt_queue *queue, uint32_t slot, int64_t deadline_ns,
+                   hrt_arm_options options) {
+    struct hrt_class *class = class_for(queue, options);
+    arm(queue, class, slot + 1, hrt_key(deadline_ns), options.tolerance_ns);
 }
 
-void hrt_queue_arm_slot_tolerant(hrt_queue *queue, uint32_t slot, int64_t deadline_ns,
-                                 int64_t tolerance_ns) {
-    struct hrt_class *class = tolerance_ns > 0 ? hrt_class_make(queue, HRT_TOLERANT) : NULL;
-    if (class == NULL) class = &queue->class;
-    arm(queue, class, slot + 1, hrt_key(deadline_ns), tolerance_ns);
-}
-
-int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns,
-                       hrt_token *out_token) {
-    int index = hrt_slab_take(queue);
-    if (index < 0) return index;
-    *out_token = hrt_node_token((uint32_t)index, hrt_node_at(queue, (uint32_t)index));
-    hrt_queue_arm_slot_tolerant(queue, (uint32_t)index - 1, deadline_ns, tolerance_ns);
-    return 0;
-}
-
-void hrt_queue_arm_slot_precise(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) {
-    struct hrt_class *class = hrt_class_make(queue, HRT_PRECISE);
-    if (class == NULL) class = &queue->class;
-    arm(queue, class, slot + 1, hrt_key(deadline_ns), 0);
-}
-
-bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
+bool hrt_queue_disarm(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
     return hrt_node_disarm(queue, slot + 1, hrt_node_at(queue, slot + 1));
-}
-
-bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
-    return hrt_node_is_armed(hrt_node_at(queue, slot + 1));
 }
 
 int64_t hrt_queue_slot_wake_ns(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
@@ -239,7 +246,7 @@ bool hrt_queue_trim(hrt_queue *queue) {
     dequeue_unarmed(queue, 0);
     for (unsigned class = 0; class < HRT_CLASSES; class++) {
         if (queue->classes[class] == NULL) continue;
-        hrt_slab_trim_heaps(queue->classes[class], queue->mapped_count);
+        hrt_slab_resize_heaps(queue->classes[class], queue->mapped_count);
         hrt_wheel_trim(queue->classes[class]);
     }
     queue->peak = queue->count;

@@ -115,12 +115,13 @@ struct hrt_class {
     struct hrt_bucket buckets[HRT_WHEEL_PLACES];
 };
 
-// The memory of a chunk's slots. The pages of the last two arrays take none unless the slots have
-// had timers with tolerance.
+// The memory of a chunk's slots. The pages of the arrays about windows take none unless the slots
+// have had timers with tolerance.
 struct hrt_chunk_memory {
     struct hrt_node nodes[HRT_CHUNK_NODES];
     uint64_t window_ends[HRT_CHUNK_NODES];     // the end of the node's latest window
     uint32_t window_entries[HRT_CHUNK_NODES];  // its place in the heap of ends, if it is in there
+    _Alignas(HRT_RECORD_ALIGNMENT) unsigned char records[];  // hrt_queue.record_bytes for each node
 };
 
 struct hrt_chunk {
@@ -134,6 +135,7 @@ struct hrt_chunk {
 };
 
 struct hrt_queue {
+    size_t record_bytes;       // of the caller's record in each slot
     struct hrt_chunk *chunks;  // by number
     uint32_t chunk_count;      // elements of `chunks`
     uint32_t mapped_count;     // chunks that have memory

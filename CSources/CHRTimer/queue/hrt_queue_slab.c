@@ -1,7 +1,7 @@
 #ifdef __linux__
-// The slab. A slot's number says in which chunk its node lies, so that a node never moves. Slots
-// come from the lowest chunk with a free one: after a peak the high chunks become empty, and their
-// memory is given back.
+// The slab. A slot's number says in which chunk its node and its record lie, so that they never
+// move. Slots come from the lowest chunk with a free one: after a peak the high chunks become
+// empty, and their memory is given back.
 #include "hrt_queue_slab.h"
 
 #include <errno.h>
@@ -94,17 +94,6 @@ int hrt_slab_resize_heaps(struct hrt_class *class, uint32_t chunks) {
     return resize_room(&class->windows->heap, chunks, sizeof(struct hrt_window_end));
 }
 
-void hrt_slab_trim_heaps(struct hrt_class *class, uint32_t chunks) {
-    hrt_slab_resize_heaps(class, chunks);
-    uint32_t *indices = class->heap.indices;
-    hrt_slab_give_back_pages(indices + class->heap_count,
-                             indices + class->heap.chunks * HRT_CHUNK_NODES);
-    if (class->windows == NULL) return;
-    struct hrt_window_end *ends = class->windows->heap.ends;
-    hrt_slab_give_back_pages(ends + class->windows->count,
-                             ends + class->windows->heap.chunks * HRT_CHUNK_NODES);
-}
-
 void hrt_slab_free_heaps(struct hrt_class *class) {
     free_room(&class->heap, sizeof(uint32_t));
     if (class->windows != NULL) free_room(&class->windows->heap, sizeof(struct hrt_window_end));
@@ -132,6 +121,10 @@ static int extend_table(struct hrt_queue *queue, uint32_t number) {
     return 0;
 }
 
+static size_t chunk_bytes(const struct hrt_queue *queue) {
+    return sizeof(struct hrt_chunk_memory) + HRT_CHUNK_NODES * queue->record_bytes;
+}
+
 static int map_chunk(struct hrt_queue *queue, uint32_t number) {
     int status = extend_table(queue, number);
     for (unsigned class = 0; status == 0 && class < HRT_CLASSES; class++) {
@@ -140,7 +133,7 @@ static int map_chunk(struct hrt_queue *queue, uint32_t number) {
     }
     if (status != 0) return status;
     struct hrt_chunk *chunk = &queue->chunks[number];
-    chunk->memory = hrt_slab_map(sizeof *chunk->memory);
+    chunk->memory = hrt_slab_map(chunk_bytes(queue));
     if (chunk->memory == NULL) return -ENOMEM;
     chunk->used = number == 0 ? 1 : 0;  // node 0 does not exist
     queue->mapped_count++;
@@ -172,16 +165,15 @@ int hrt_slab_take_from_chunk(struct hrt_queue *queue) {
         if (status != 0) return status;
     }
     struct hrt_chunk *chunk = &queue->chunks[number];
-    uint32_t index = chunk->first_free;
-    if (index != 0) {
-        struct hrt_node *node = hrt_node_at(queue, index);
-        chunk->first_free = (uint32_t)node->sequence;
-        node->sequence = 0;
-    } else {
-        index = number * HRT_CHUNK_NODES + chunk->used++;
-        struct hrt_node *node = hrt_node_at(queue, index);
+    bool is_new = chunk->first_free == 0;
+    uint32_t index = is_new ? number * HRT_CHUNK_NODES + chunk->used++ : chunk->first_free;
+    struct hrt_node *node = hrt_node_at(queue, index);
+    if (is_new) {
         node->generation = chunk->generation_floor;
         node->place = HRT_NOWHERE;
+    } else {
+        chunk->first_free = (uint32_t)node->sequence;
+        node->sequence = 0;
     }
     chunk->live++;
     if (is_full(chunk)) find_room(queue);
@@ -219,21 +211,21 @@ void hrt_slab_unmap_chunk(struct hrt_queue *queue, uint32_t number) {
         if (chunk->memory->nodes[i].generation > floor) floor = chunk->memory->nodes[i].generation;
     }
     // Fails if the process has as many mappings as it may have. The chunk then stays as it is.
-    if (munmap(chunk->memory, sizeof *chunk->memory) != 0) return;
+    if (munmap(chunk->memory, chunk_bytes(queue)) != 0) return;
     *chunk = (struct hrt_chunk){.generation_floor = floor};
     queue->mapped_count--;
 }
 
 void hrt_slab_free(struct hrt_queue *queue) {
     for (uint32_t number = 0; number < queue->chunk_count; number++)
-        hrt_slab_unmap(queue->chunks[number].memory, sizeof(struct hrt_chunk_memory));
+        hrt_slab_unmap(queue->chunks[number].memory, chunk_bytes(queue));
     hrt_slab_unmap(queue->chunks, table_bytes(queue->chunk_count));
 }
 
 size_t hrt_slab_bytes(const struct hrt_queue *queue) {
     size_t bytes = hrt_slab_resident(queue->chunks, table_bytes(queue->chunk_count));
     for (uint32_t number = 0; number < queue->chunk_count; number++)
-        bytes += hrt_slab_resident(queue->chunks[number].memory, sizeof(struct hrt_chunk_memory));
+        bytes += hrt_slab_resident(queue->chunks[number].memory, chunk_bytes(queue));
     return bytes;
 }
 #endif

@@ -89,15 +89,11 @@ public struct EngineClock<Instant: TimerInstant>: Clock {
         jitter: Jitter? = nil,
         phase: TimerPhase = .given
     ) -> TimerTicks<Instant> {
-        // Captured, so that the clock holds its engine.
-        let grid = TickGrid(
-            time,
-            first_ns: first?.nanoseconds,
-            every: interval.asDuration ?? .zero,
-            jitter: jitter,
-            phase: phase
-        ) { self.host }
-        return TimerTicks(grid, policy, isStrict ? .zero : tolerance.asDuration ?? .zero)
+        let interval = interval.asDuration ?? .zero
+        let grid = TickGrid(time, first_ns: first?.nanoseconds, every: interval, jitter: jitter, phase: phase)
+        // Captured, so that the sequence holds the clock's engine.
+        let ticks = SharedTicks(time, grid) { self.host }
+        return TimerTicks(ticks, policy, isStrict ? .zero : tolerance.asDuration ?? .zero)
     }
 
     func plan(_ deadline: Instant, _ tolerance: Duration?) -> Sleeper.Plan {

@@ -24,12 +24,12 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
     /// The sequence never fails.
     public typealias Failure = Never
 
-    private let grid: TickGrid
+    private let ticks: SharedTicks<TickGrid>
     private let policy: MissedTickPolicy
     private let tolerance: Duration
 
-    init(_ grid: TickGrid, _ policy: MissedTickPolicy, _ tolerance: Duration) {
-        self.grid = grid
+    init(_ ticks: SharedTicks<TickGrid>, _ policy: MissedTickPolicy, _ tolerance: Duration) {
+        self.ticks = ticks
         self.policy = policy
         self.tolerance = tolerance
     }
@@ -42,26 +42,29 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
     /// counted in its next tick, under every policy. With `.delay`, where each consumer has its own intervals, the rest of a
     /// consumer's own interval changes in proportion.
     public var interval: Duration {
-        get { grid.interval }
-        nonmutating set { grid.setInterval(newValue) }
+        get { ticks.read { $0.interval.duration } }
+        nonmutating set { ticks.change { grid, now_ns in grid.setInterval(newValue, now_ns: now_ns) } }
     }
 
     /// Begins a new grid at `first`, or one interval from now if `first` is nil. Ticks missed before are forgotten. Any
     /// thread.
     public func schedule(first: Instant? = nil, every interval: some TimeSpan) {
-        grid.schedule(first_ns: first?.nanoseconds, every: interval.asDuration ?? .zero)
+        let interval = interval.asDuration ?? .zero
+        ticks.change { grid, now_ns in
+            grid.schedule(first_ns: first?.nanoseconds, every: interval, now_ns: now_ns)
+        }
     }
 
     /// Ends the sequence for all consumers, present and later ones. Cancelling a task ends only its own iteration.
     /// Idempotent, any thread.
-    public func cancel() { grid.cancel() }
+    public func cancel() { ticks.cancel() }
 
     /// Whether `cancel()` was called.
-    public var isCancelled: Bool { grid.isCancelled }
+    public var isCancelled: Bool { ticks.isCancelled }
 
     /// The number of ticks that all consumers got so far, the number that they missed, and, once somebody watches, the
     /// causes of late ticks. Any thread.
-    public var statistics: FireStatistics { grid.statistics }
+    public var statistics: FireStatistics { ticks.statistics }
 
     /// Calls `handler` for each tick that is later than `bound` when its consumer gets it, with the causes of the lateness,
     /// in the consumer's task. The returned subscription may be dropped, or kept for `cancel()`.
@@ -75,17 +78,17 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
         beyond bound: some TimeSpan,
         _ handler: @escaping @Sendable (LatenessReport) -> Void
     ) -> LatenessSubscription {
-        grid.watch(beyond: bound.nanosecondsOrZero).add(beyond: bound.nanosecondsOrZero, handler)
+        ticks.watch(beyond: bound.nanosecondsOrZero).add(beyond: bound.nanosecondsOrZero, handler)
     }
 
     /// Returns an iterator that begins at the grid's first tick, or at its next one if other consumers have begun before.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(consumer: TickConsumer(grid, policy, tolerance))
+        Iterator(consumer: TickConsumer(ticks, at: TickGridPosition(policy), tolerance: tolerance))
     }
 
     /// One consumer's iteration.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var consumer: TickConsumer
+        fileprivate var consumer: TickConsumer<TickGrid>
 
         /// Returns the next tick when its time has come; nil for ever once the iteration has ended.
         public mutating func next() async -> TimerTick<Instant>? {
@@ -94,27 +97,30 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
 
         /// Returns the next tick like `next()`, without leaving the actor that iterates.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> TimerTick<Instant>? {
-            await consumer.next().map { tick in
-                TimerTick(
-                    deadline: Instant(nanoseconds: tick.deadline_ns),
-                    firedAt: Instant(nanoseconds: tick.firedAt_ns),
-                    missedTicks: tick.missed
-                )
-            }
+            guard let tick = await consumer.next() else { return nil }
+            return TimerTick(tick)
         }
     }
 }
 
 /// One tick, as its consumer sees it.
 public struct TimerTick<Instant: TimerInstant>: Sendable, Hashable {
+    // Not instants: the layout would then depend on their type, and Swift's runtime would look it up for each tick. That took
+    // longer than all the rest between the deadline and the consumer.
+    private let tick: Tick
+
+    package init(_ tick: Tick) { self.tick = tick }
+
     /// The nominal deadline: a point of the grid, plus the jitter if the ticks have one.
-    public let deadline: Instant
+    public var deadline: Instant { Instant(nanoseconds: tick.deadline_ns) }
+
     /// The clock's reading when the tick was returned; never earlier than `deadline`.
-    public let firedAt: Instant
+    public var firedAt: Instant { Instant(nanoseconds: tick.firedAt_ns) }
+
     /// The number of nominal deadlines without a tick of their own since the last tick; see `MissedTickPolicy`.
-    public let missedTicks: Int
+    public var missedTicks: Int { tick.missed }
 
     /// The lateness: `firedAt` minus `deadline`, never negative.
-    public var lateness: Duration { deadline.duration(to: firedAt) }
+    public var lateness: Duration { .nanoseconds(tick.firedAt_ns) - .nanoseconds(tick.deadline_ns) }
 }
 #endif

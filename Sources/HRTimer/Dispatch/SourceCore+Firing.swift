@@ -27,7 +27,7 @@ extension SourceCore: TimerOwner {
     }
 
     func arm(_ timer: TimerToken, _ deadline_ns: Int64, _ state: inout State, _ engine: inout FiringCore) -> Bool {
-        engine.armOwned(timer, deadline_ns: deadline_ns, options(state), core.time.now_ns)
+        engine.arm(timer, deadline_ns, options(state), core.time.now_ns)
     }
 
     private func options(_ state: borrowing State) -> TimerOptions {
@@ -349,7 +349,7 @@ extension SourceCore: TimerOwner {
             if state.submit != nil || !isDue(state, engine) { return rearmOrSubmit(&state, &engine) }
             // The end of the call sets the alarm again.
             let now_ns = core.time.now_ns
-            return (engine.armOwned(timer, deadline_ns: now_ns, TimerOptions(), now_ns), nil)
+            return (engine.arm(timer, now_ns, TimerOptions(), now_ns), nil)
         }
         if mustWake { core.wake() }
         submit?.run()

@@ -54,7 +54,7 @@ extension DisplayLink {
     func arm(_ token: TimerToken, _ core: inout FiringCore, _ now_ns: Int64) -> Bool {
         guard let next_ns = state.resolveNextCall(now_ns) else { return false }
         core.setOptions(TimerOptions(isPrecise: state.precision == .precise), for: token)
-        core.arm(token, next_ns)
+        core.place(token, next_ns)
         return core.mustWake(for: token, next_ns)
     }
 

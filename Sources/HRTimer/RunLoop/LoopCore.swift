@@ -11,9 +11,9 @@ final class LoopCore: Sendable {
     let state: Locked<LoopState>
     /// The `FireCommit` of the state, which the loop's thread uses without the lock.
     let commit: FireCommit
-    let locals = LocalHandlers()
     /// The activities that some observer was added for. A pass without observers reads this instead of taking the lock.
     let observed = Atomic<UInt32>(0)
+    let locals = LocalHandlers()
     /// Whether somebody watches the loop's fires; see `TimerLoop+Lateness`.
     let isWatched = Atomic(false)
     let observer = ObserverPlace()

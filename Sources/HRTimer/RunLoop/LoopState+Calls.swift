@@ -30,10 +30,12 @@ extension LoopState {
     /// Ends a call that has returned, or that was withdrawn.
     mutating func finish(_ fire: inout Fire, now_ns: Int64, wasCalled: Bool) -> AfterCall {
         if fire.isBeforeDeadline, wasCalled { core.account.countWakeup(isSpurious: false) }
+        // Read before, since a timer that fires for the last time is removed with its record.
+        let set = core.isLive(fire.token) ? core.group(of: fire.token) : nil
         let isUnfinished = core.finish(&fire, now_ns, wasCalled: wasCalled, spun_ns: 0)
-        if !fire.isTimerLive { return .elsewhere }
+        guard let set else { return .elsewhere }
         guard fire.removesTimer else { return isUnfinished ? .unfinished : .armed }
-        forgetMember(fire.token, core.group(of: fire.token))
+        forgetMember(fire.token, set)
         return .ended
     }
 

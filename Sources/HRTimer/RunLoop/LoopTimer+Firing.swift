@@ -66,7 +66,7 @@ extension LoopTimer: LoopOwner {
 
     func arm(_ timer: TimerToken, _ core: inout FiringCore) {
         core.setOptions(state.options, for: timer)
-        core.arm(timer, state.deadline_ns)
+        core.place(timer, state.deadline_ns)
     }
 }
 

@@ -72,14 +72,14 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         policy: MissedTickPolicy = .merge,
         jitter: Jitter? = nil,
         phase: TimerPhase = .given,
-        handler: consuming @escaping @Sendable (Fire) -> Void
+        handler: @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
         var request = TimerRequest()
         let repetition = Recurrence(every: interval, policy: policy)
         request.set(deadline.nanoseconds, repetition, jitter, phase, random: core.time.randomNumber())
         request.tolerance_ns = tolerance.nanosecondsRoundedUp
         request.precision = precision
-        return core.schedule(Self.target(consume handler), request)
+        return core.schedule(Self.target(handler), request)
     }
 
     /// Calls `handler` once `delay` has passed on the engine's clock, counted from now; see
@@ -96,7 +96,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         policy: MissedTickPolicy = .merge,
         jitter: Jitter? = nil,
         phase: TimerPhase = .given,
-        handler: consuming @escaping @Sendable (Fire) -> Void
+        handler: @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
         var request = TimerRequest()
         let repetition = Recurrence(every: interval, policy: policy)
@@ -105,7 +105,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         request.roundedUp_as = deadline.roundedUp_as
         request.tolerance_ns = tolerance.nanosecondsOrZero
         request.precision = precision
-        return core.schedule(Self.target(consume handler), request)
+        return core.schedule(Self.target(handler), request)
     }
 
     /// Calls `handler` once `delay` has passed, with an interval of another type than `Duration`; NaN counts as 0.1 ms.
@@ -119,7 +119,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         policy: MissedTickPolicy = .merge,
         jitter: Jitter? = nil,
         phase: TimerPhase = .given,
-        handler: consuming @escaping @Sendable (Fire) -> Void
+        handler: @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
         schedule(
             after: delay,
@@ -153,7 +153,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
     /// Its policy stays; its tolerance stays as far as the new interval allows. Returns false if the token is stale.
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: Instant, every interval: Duration?) -> Bool {
-        core.arm(token, deadline_ns: deadline.nanoseconds, every: interval)
+        core.arm(token, deadline_ns: deadline.nanoseconds, interval: .new(interval))
     }
 
     /// Moves a timer to `delay` from now on the engine's clock, as for a timeout that is to be put off; its interval stays.
@@ -171,12 +171,13 @@ extension ClockTimerEngine {
     }
 
     /// Returns what the core calls: it makes each fire as one of the monotonic clock, where the handler needs no wrapping.
-    private static func target(_ handler: consuming @escaping @Sendable (Fire) -> Void) -> TimerTarget {
+    private static func target(_ handler: @escaping @Sendable (Fire) -> Void) -> TimerTarget {
+        // Not consuming: unoptimised code of Swift 6.3 releases such a parameter twice, if a closure captures it in one branch.
         if Instant.self == MonotonicInstant.self {
             // Safe: both are the same type, which only the compiler does not know.
             return .handler(unsafeBitCast(Handler(call: handler), to: TimerEngine.Handler.self).call)
         }
-        return .handler { [handler] in handler(Fire($0)) }
+        return .handler { handler(Fire($0)) }
     }
 }
 

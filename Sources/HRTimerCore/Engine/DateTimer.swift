@@ -46,7 +46,7 @@ private final class DateTimer: WallClockListener {
         }
         guard let (token, former_ns, next_ns) = move else { return }
         // An instant to which somebody moved the call stays.
-        _ = core.arm(token, next_ns) { $0.deadline_ns(of: token) == former_ns && $0.arm(token, next_ns, nil) }
+        _ = core.arm(token, deadline_ns: next_ns, ifStill: { $0.deadline_ns(of: token) == former_ns })
     }
 
     /// Runs on the engine's thread. The calls of one timer follow each other: only a step of the clock takes the lock beside them.
@@ -107,7 +107,7 @@ extension EngineCore {
     /// the timer since the call.
     fileprivate func armNext(_ token: TimerToken, deadline_ns: Int64) {
         if deadline_ns < .max {
-            _ = arm(token, deadline_ns) { $0.isUntouchedSinceCall(token) && $0.arm(token, deadline_ns, nil) }
+            _ = arm(token, deadline_ns: deadline_ns, ifStill: { $0.isUntouchedSinceCall(token) })
         } else if state.withLock({ $0.isUntouchedSinceCall(token) }) {
             _ = cancel(token)
         }

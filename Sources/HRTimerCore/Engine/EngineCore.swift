@@ -144,7 +144,6 @@ extension EngineCore {
             return (token, mustWake, canWait)
         }
         if token == .stale { return .stale }
-        hrt_probe_arm(token.slot, deadline_ns)
         if isWatched.load(ordering: .relaxed) { noteArmed(token) }
         if mustWake, !canWait || !waiter.wake(at: deadline_ns) { wake() }
         return token
@@ -158,37 +157,28 @@ extension EngineCore {
         return true
     }
 
-    /// Arms a timer or moves it, with a new tolerance if one is given. Returns false if the token is stale.
-    package func arm(_ token: TimerToken, deadline_ns: Int64, tolerance_ns: Int64? = nil) -> Bool {
-        arm(token, deadline_ns) { $0.arm(token, deadline_ns, tolerance_ns) }
-    }
-
-    /// Arms a timer or moves it, with another interval or none. Returns false if the token is stale.
-    func arm(_ token: TimerToken, deadline_ns: Int64, every interval: Duration?) -> Bool {
-        arm(token, deadline_ns) { $0.arm(token, deadline_ns, every: interval) }
-    }
-
-    /// Arms a timer or moves it, by a function of the core that may refuse. Returns false if it refused.
-    func arm(_ token: TimerToken, _ deadline_ns: Int64, _ arm: (inout FiringCore) -> Bool) -> Bool {
-        let (isLive, mustWake) = state.withLock { state -> (Bool, Bool) in
-            if !state.isShutDown { state.lookAgain(deadline_ns, time.now_ns) }
-            guard arm(&state) else { return (false, false) }
-            let isWithdrawn = state.withdraw(token)
-            // With the jitter, if the timer has one.
-            let armed_ns = state.deadline_ns(of: token) ?? deadline_ns
-            return (true, state.mustWake(for: token, armed_ns, time.now_ns) || isWithdrawn)
+    /// Arms a timer or moves it. Returns false if the token is stale, or if `isWanted`, which is asked with the lock held, says no.
+    package func arm(
+        _ token: TimerToken,
+        deadline_ns: Int64,
+        roundedUp_as: UInt32 = 0,
+        interval: RescheduledInterval = .same,
+        ifStill isWanted: (borrowing FiringCore) -> Bool = { _ in true }
+    ) -> Bool {
+        let deadline = ExactInstant(deadline_ns, roundedUp_as: roundedUp_as)
+        let mustWake = state.withLock { state in
+            isWanted(state) ? state.reschedule(token, to: deadline, interval: interval, time.now_ns) : nil
         }
+        guard let mustWake else { return false }
         if mustWake { wake() }
-        if isLive, isWatched.load(ordering: .relaxed) { noteArmed(token) }
-        return isLive
+        if isWatched.load(ordering: .relaxed) { noteArmed(token) }
+        return true
     }
 
     /// Arms a timer or moves it to `delay` from now, exactly. Returns false if the token is stale.
     func arm(_ token: TimerToken, after delay: some TimeSpan) -> Bool {
         let deadline = deadline(after: delay)
-        return arm(token, deadline.rounded_ns) {
-            $0.arm(token, deadline.rounded_ns, nil, roundedUp_as: deadline.roundedUp_as)
-        }
+        return arm(token, deadline_ns: deadline.rounded_ns, roundedUp_as: deadline.roundedUp_as)
     }
 
     /// Returns the deadline `delay` from now on the engine's clock; NaN means now.

@@ -18,7 +18,7 @@ extension ClockTimerEngine<MonotonicInstant> {
         policy: MissedTickPolicy = .merge,
         jitter: Jitter? = nil,
         phase: TimerPhase = .given,
-        handler: consuming @escaping @Sendable (TimerFire) -> Void
+        handler: @escaping @Sendable (TimerFire) -> Void
     ) -> TimerToken {
         schedule(
             at: point.instant(on: core.time) ?? .distantPast,

@@ -8,7 +8,7 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
     // Sendable: it alone owns the memory of its lists and, being noncopyable, it is in one place at a time.
 
     package struct Entry: Sendable {
-        /// The deadline, or a later instant if the timer was armed for the past: see `FiringCore.setDeadline`.
+        /// The deadline, or a later instant if the timer was armed for the past: see `FiringCore.place`.
         package let place_ns: Int64
         /// The sequence number of its arming: the order among equal deadlines.
         package let sequence: UInt64

@@ -19,12 +19,13 @@ extension FiringCore {
 
     /// Returns the next timer within the limit of a pass, among the groups that are served.
     mutating func next(within limit: PassLimit) -> Next {
-        if hasExpired { return nextExpired(within: limit) }
+        if !expired.isEmpty { return nextExpired(within: limit) }
         let count = takeDue(limit.now_ns)
         if count == 0 { return isDueInQueue(at: limit.now_ns) ? .more : .none }
         // The first one is not inserted among the expired ones, only to be taken out again at once.
         if batch[0].sequence <= limit.sequence, served.contains(Int(records[batch[0].token.slot].group)) {
             if count > 1 { insert(from: 1, to: count) }
+            records[batch[0].token.slot].phase = .idle
             return .expired(entry(batch[0]))
         }
         insert(from: 0, to: count)
@@ -118,8 +119,7 @@ extension FiringCore {
 
     /// Takes a timer out of the expired ones, if it is there, because it is armed, disarmed or removed.
     mutating func leaveExpired(_ slot: UInt32) {
-        // Looked at first: with no timer expired, arming need not read the record.
-        guard hasExpired, records[slot].phase == .expired else { return }
+        guard records[slot].phase == .expired else { return }
         // `remove` looks only for the entry's place, so that the generation does not matter.
         let anyOfSlot = TimerToken(hrt_token(slot: slot, generation: 0), owner: id)
         expired.remove(entry(anyOfSlot), records[slot].group)

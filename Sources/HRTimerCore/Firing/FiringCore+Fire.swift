@@ -179,7 +179,7 @@ extension FiringCore {
 
     private mutating func prepare(_ owner: any TimerOwner, _ call_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = fire.token.slot
-        // `armOwned` does not write the deadline to the record.
+        // `arm` does not write the deadline to the record.
         if records[slot].isOwned { fire.deadline_ns = fire.place_ns }
         if let later_ns = owner.laterDeadline(&self, than: fire.place_ns) {
             records[slot].phase = .idle
@@ -258,10 +258,7 @@ extension FiringCore {
 
     /// Removes a timer that was fired: the fire has its target too, and it is not among the expired ones.
     private mutating func removeFired(_ token: TimerToken) {
-        _ = hrt_queue_remove(queue, token.c)
-        records[token.slot].phase = .vacant
-        records[token.slot].target = nil
-        records[token.slot].schedule.jitter = nil
+        _ = records.remove(token.c)
     }
 }
 

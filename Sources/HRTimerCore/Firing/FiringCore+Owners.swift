@@ -6,23 +6,20 @@ extension FiringCore {
     /// Adds a timer for an owner, not armed yet. Returns a stale token if the core has ended.
     package mutating func addOwned(_ owner: any TimerOwner, group: FiringGroup = 0) -> TimerToken {
         if isShutDown { return .stale }
-        let token = addRecord(armedFor_ns: .max, TimerOptions())
-        let record = records.place(token.slot)
-        record.pointee.target = .owner(owner)
-        record.pointee.isOwned = true
-        hasOwners = true
-        record.pointee.group = group
-        record.pointee.schedule = TimerSchedule()
-        return token
+        var request = TimerRequest()
+        request.isOwned = true
+        request.group = group
+        return add(.owner(owner), request)
     }
 
-    /// Arms an owner's timer, or disarms it if the deadline is `.max`. Returns true if the caller must wake the thread.
+    /// Arms an owner's timer with these options, or disarms it if the deadline is `.max`. Leaves its position alone. Returns true
+    /// if the caller must wake the thread.
     ///
     /// Does not check that the slot is live, since the owner adds the timer and is the only one that removes it. Does nothing
     /// after the core has ended.
-    package mutating func armOwned(
+    package mutating func arm(
         _ token: TimerToken,
-        deadline_ns: Int64,
+        _ deadline_ns: Int64,
         _ options: TimerOptions,
         _ now_ns: @autoclosure () -> Int64
     ) -> Bool {

@@ -57,7 +57,6 @@ extension FiringCore {
         var earliest_ns = Int64.max
         let queue = queue
         records.forEachSlot { slot, record in
-            guard record.phase != .vacant else { return }
             // A precise wait that was interrupted has taken some out of the queue. Their owners are asked too.
             var deadline_ns = record.phase == .expired ? record.place_ns : hrt_queue_slot_wake_ns(queue, slot)
             if deadline_ns >= earliest_ns { return }
@@ -148,16 +147,10 @@ extension FiringCore {
 
     /// Gives back a bounded part of the memory that no timer needs any more. Returns true if there is more to do.
     package mutating func trim() -> Bool {
-        if isTrimmingRecords {
-            isTrimmingRecords = records.trim { $0.phase == .vacant }
-            return true
-        }
-        guard wantsTrim else { return false }
-        isTrimmingRecords = !hrt_queue_trim(queue)
-        return true
+        wantsTrim && hrt_queue_trim(queue)
     }
 
     /// Whether trimming is worth while. O(1).
-    package var wantsTrim: Bool { isTrimmingRecords || hrt_queue_wants_trim(queue) }
+    package var wantsTrim: Bool { hrt_queue_wants_trim(queue) }
 }
 #endif

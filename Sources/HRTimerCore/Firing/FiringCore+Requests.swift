@@ -4,28 +4,6 @@ import HRTimerLibc
 
 // What the users of an engine request.
 extension FiringCore {
-    package mutating func add(_ target: TimerTarget, _ request: TimerRequest) -> TimerToken {
-        let options = options(request)
-        let schedule = request.schedule
-        let deadline_ns = schedule.deadline_ns
-        let isPast = isFiring && deadline_ns <= looked_ns
-        let token = addRecord(armedFor_ns: isPast || !options.isPlain ? .max : deadline_ns, options)
-        let slot = token.slot
-        let record = records.place(slot)
-        record.pointee.target = target
-        record.pointee.schedule = schedule
-        record.pointee.isOwned = request.isOwned
-        record.pointee.isEarly = request.isEarly
-        if request.isOwned { hasOwners = true }
-        record.pointee.group = request.group
-        if isPast {
-            arm(token, deadline_ns, place_ns: looked_ns)
-        } else if !options.isPlain, deadline_ns < .max {
-            armWithOptions(slot, deadline_ns)
-        }
-        return token
-    }
-
     /// Brings the reading of the latest poll up to date before a timer is armed, maybe by a handler. A call that was prepared
     /// before its deadline is made as of that deadline, so what is due by then comes before. If the clock was set back since,
     /// a deadline that it had passed has not come any more.
@@ -34,17 +12,6 @@ extension FiringCore {
         let isCommitted = prepared != .stale && commit.isCommitted
         let polled_ns = isCommitted ? max(looked_ns, preparedPlace_ns) : looked_ns
         if deadline_ns <= polled_ns { looked_ns = min(polled_ns, now_ns()) }
-    }
-
-    /// Arms a timer. While handlers are being called, a deadline that the thread has already passed, for example that of a
-    /// burst's next tick, is queued as if it were the instant of the thread's latest poll. So a timer that was due earlier is
-    /// called earlier: it waits for at most one such call of each other timer, however far behind that timer is.
-    mutating func place(_ token: TimerToken, _ deadline_ns: Int64) {
-        if isFiring, deadline_ns <= looked_ns {
-            arm(token, deadline_ns, place_ns: looked_ns)
-        } else {
-            arm(token, deadline_ns)
-        }
     }
 
     /// How much later than its deadline the timer may fire to share a wake-up.
@@ -56,7 +23,7 @@ extension FiringCore {
     /// Beyond so many timers, a wake-up for each costs more than it is worth to those that requested no tolerance.
     private static var crowd: Int { 4096 }
 
-    private func options(_ request: TimerRequest) -> TimerOptions {
+    func options(_ request: TimerRequest) -> TimerOptions {
         let precision = max(request.precision ?? .coalesced, self.precision)
         var tolerance_ns = request.tolerance_ns
         if request.crowdTolerance_ns > tolerance_ns, count > Self.crowd {
@@ -68,37 +35,29 @@ extension FiringCore {
         )
     }
 
-    /// Arms or moves a timer, with a new tolerance if one is given. Returns false if the token is stale.
-    mutating func arm(
+    /// Moves a user's timer to another deadline. Ticks that no call has reported are forgotten. Returns true if the caller must
+    /// wake the thread, and nil if the token is stale.
+    mutating func reschedule(
         _ token: TimerToken,
-        _ deadline_ns: Int64,
-        _ tolerance_ns: Int64?,
-        roundedUp_as: UInt32 = 0
-    ) -> Bool {
-        guard !isShutDown, isLive(token) else { return false }
-        if let tolerance_ns { setTolerance(tolerance_ns, token) }
-        move(token, to: ExactInstant(deadline_ns, roundedUp_as: roundedUp_as))
-        return true
-    }
-
-    /// Arms or moves a timer, with another interval. Returns false if the token is stale.
-    mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, every interval: Duration?) -> Bool {
-        guard !isShutDown, isLive(token) else { return false }
-        let policy = records[token.slot].schedule.recurrence.policy
-        records[token.slot].schedule.recurrence = Recurrence(every: interval, policy: policy)
-        move(token, to: ExactInstant(deadline_ns))
-        return true
+        to deadline: ExactInstant,
+        interval: RescheduledInterval = .same,
+        _ now_ns: @autoclosure () -> Int64
+    ) -> Bool? {
+        guard !isShutDown, isLive(token) else { return nil }
+        let isWithdrawn = withdraw(token)
+        if case .new(let interval) = interval {
+            let policy = records[token.slot].schedule.recurrence.policy
+            records[token.slot].schedule.recurrence = Recurrence(every: interval, policy: policy)
+        }
+        lookAgain(deadline.rounded_ns, now_ns())
+        setPosition(GridPosition(deadline), token)
+        return mustWake(for: token, records[token.slot].schedule.deadline_ns, now_ns()) || isWithdrawn
     }
 
     /// Begins a new grid at a nominal deadline, of which no tick has passed.
     private mutating func move(_ token: TimerToken, to deadline: ExactInstant) {
         records[token.slot].schedule.position = GridPosition(deadline)
         place(token, records[token.slot].schedule.deadline_ns)
-    }
-
-    private mutating func setTolerance(_ tolerance_ns: Int64, _ token: TimerToken) {
-        guard precision == .coalesced, !records[token.slot].isPrecise else { return }
-        setOptions(TimerOptions(tolerance_ns: max(0, tolerance_ns)), for: token)
     }
 
     /// Returns the deadline of the timer's next call. While the timer's handler runs, that is the deadline it was called for,
@@ -141,7 +100,7 @@ extension FiringCore {
         mutating get {
             if isShutDown { return 0 }
             var count = isInLastCall ? -1 : 0
-            records.forEach { if $0.phase != .vacant && !$0.isOwned { count += 1 } }
+            records.forEachSlot { if !$1.isOwned { count += 1 } }
             return count
         }
     }
@@ -151,9 +110,7 @@ extension FiringCore {
         mutating get {
             if isShutDown { return 0 }
             var count = 0
-            records.forEach { record in
-                if record.phase != .vacant, !record.isOwned, record.schedule.position.deadline_ns < .max { count += 1 }
-            }
+            records.forEachSlot { if !$1.isOwned, $1.schedule.position.deadline_ns < .max { count += 1 } }
             return count
         }
     }

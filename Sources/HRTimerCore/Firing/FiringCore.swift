@@ -1,6 +1,5 @@
 #if os(Linux)
 public import CHRTimer
-import HRTimerLibc
 import Synchronization
 
 /// The timers of one engine or loop, and every decision about them: when the thread must be awake, whether a
@@ -27,15 +26,10 @@ import Synchronization
     package internal(set) var parkedUntil_ns = Int64.min
     var parksPrecisely = false
     @usableFromInline let id: UInt32
-    @usableFromInline var queue: OpaquePointer
-    @usableFromInline var records = SlotArray<TimerRecord> { TimerRecord() }
-    /// Whether some timer has, or had, options beside its deadline. Until then arming reads no record: among a million timers
-    /// each read is a miss in the cache and in the TLB (`bench ops --operation re-arm`).
-    @usableFromInline var hasOptions = false
+    @usableFromInline var records = TimerRecords()
+    @inlinable var queue: OpaquePointer { records.queue }
     /// Whether some timer has, or had, an owner.
     var hasOwners = false
-    /// Whether any timer is expired. While none is, arming need not read a record for the timer's place among the expired ones.
-    @usableFromInline var hasExpired: Bool { !expired.isEmpty }
     var expired = ExpiredTimers()
     /// The groups whose timers are fired. Timers of other groups wait among the expired ones.
     package internal(set) var served = NumberSet()
@@ -64,8 +58,6 @@ import Synchronization
     @usableFromInline var hasEnded = false
     /// Identifies the process that the thread is in; a child of fork(2) has another generation.
     @usableFromInline let generation = hrt_fork_generation()
-    /// Whether the queue has nothing more to give back, so that `records` is trimmed next.
-    var isTrimmingRecords = false
 
     /// An ordinary deadline that is less than this before a precise one is waited for precisely too: a late wake-up just before
     /// a precise deadline would make that one late.
@@ -75,28 +67,12 @@ import Synchronization
     /// each timer three times between its levels before it is due.
     package init(precision: TimerPrecision, now_ns: Int64 = .min) {
         self.precision = precision
-        queue = Self.makeQueue()
         id = CoreNumber.next()
         hrt_queue_take_due(queue, now_ns, nil, 0)
         served.insert(0)
     }
 
-    deinit {
-        batch.deallocate()
-        hrt_queue_destroy(queue)
-    }
-
-    private static func makeQueue() -> OpaquePointer {
-        var queue: OpaquePointer?
-        requireMemory(hrt_queue_create(&queue))
-        return queue!
-    }
-
-    /// Ends the process if `status` says that memory, or the 2^28 slots, have run out. Swift does the same everywhere else.
-    private static func requireMemory(_ status: Int32) {
-        if status == 0 { return }
-        fatalError("no memory for one more timer: \(TimerError(operation: "grow", errorNumber: -status))")
-    }
+    deinit { batch.deallocate() }
 
     @inlinable
     package var isInForkedChild: Bool { generation != hrt_fork_generation() }
@@ -135,31 +111,21 @@ extension FiringCore {
     /// The number of timers that exist, armed or not.
     package var count: Int { hrt_queue_count(queue) }
 
-    /// Adds a timer without a target. Arms it unless its deadline is `Int64.max`.
-    package mutating func add(deadline_ns: Int64, _ options: TimerOptions = TimerOptions()) -> TimerToken {
-        let token = addRecord(armedFor_ns: options.isPlain ? deadline_ns : .max, options)
-        if deadline_ns < .max, !options.isPlain { armWithOptions(token.slot, deadline_ns) }
+    /// Adds a timer. Arms it unless its deadline is `Int64.max`.
+    package mutating func add(_ target: TimerTarget, _ request: TimerRequest) -> TimerToken {
+        let options = options(request)
+        var record = TimerRecord()
+        record.target = target
+        record.schedule = request.schedule
+        record.isOwned = request.isOwned
+        record.isEarly = request.isEarly
+        record.group = request.group
+        record.tolerance_ns = options.tolerance_ns
+        record.isPrecise = options.isPrecise
+        let token = TimerToken(records.add(record), owner: id)
+        if request.isOwned { hasOwners = true }
+        if request.deadline_ns < .max { place(token, records[token.slot].schedule.deadline_ns) }
         return token
-    }
-
-    /// Adds a timer's record. Fields that are not set here keep what the slot's former timer had in them.
-    mutating func addRecord(armedFor_ns deadline_ns: Int64, _ options: TimerOptions) -> TimerToken {
-        var token = hrt_token()
-        if deadline_ns < .max {
-            Self.requireMemory(hrt_queue_schedule(queue, deadline_ns, 0, &token))
-        } else {
-            Self.requireMemory(hrt_queue_add(queue, &token))
-        }
-        records.makeRoom(for: token.slot)
-        if !options.isPlain { hasOptions = true }
-        // Field by field: moving a whole record takes as long as the arming.
-        let record = records.place(token.slot)
-        record.pointee.phase = .idle
-        record.pointee.isPrecise = options.isPrecise
-        record.pointee.isEarly = false
-        record.pointee.isInCall = false
-        record.pointee.tolerance_ns = options.tolerance_ns
-        return TimerToken(token, owner: id)
     }
 
     @inlinable
@@ -170,12 +136,11 @@ extension FiringCore {
     /// Removes the timer and returns its group, or nil if the token is stale. Moves its target to `target`, which the caller
     /// releases after unlocking, since what it captured may call back when it is freed.
     package mutating func remove(_ token: TimerToken, _ target: inout TimerTarget?) -> FiringGroup? {
-        guard token.owner == id, hrt_queue_remove(queue, token.c) else { return nil }
+        guard isLive(token) else { return nil }
         leaveExpired(token.slot)
-        records[token.slot].schedule.jitter = nil
-        records[token.slot].phase = .vacant
-        target = records[token.slot].target.take()
-        return records[token.slot].group
+        let group = records[token.slot].group
+        target = records.remove(token.c)
+        return group
     }
 
     /// Removes a timer that has no target; see `remove(_:_:)`. Returns false if the token is stale.
@@ -190,13 +155,11 @@ extension FiringCore {
     package mutating func end() -> EndedTimers {
         hasEnded = true
         _ = commit.withdraw()
-        hrt_queue_destroy(queue)
-        queue = Self.makeQueue()
         expired.removeAll()
         var ended = EndedTimers()
         // A call that is under way tells its owner by itself, when it has returned.
-        records.forEach { if !$0.isInCall { ended.append($0.target.take()) } }
-        records = SlotArray { TimerRecord() }
+        records.forEachSlot { _, record in if !record.isInCall { ended.append(record.target.take()) } }
+        records = TimerRecords()
         return ended
     }
 
@@ -206,7 +169,7 @@ extension FiringCore {
 
     /// Calls `body` with the group and target of every timer.
     package mutating func forEachTimer(_ body: (FiringGroup, TimerTarget?) -> Void) {
-        records.forEach { if $0.phase != .vacant { body($0.group, $0.target) } }
+        records.forEachSlot { body($1.group, $1.target) }
     }
 
     /// Sets whether timers of the group are fired.
@@ -234,52 +197,38 @@ extension FiringCore {
 extension FiringCore {
     /// Sets the options that hold from the timer's next arming on.
     package mutating func setOptions(_ options: TimerOptions, for token: TimerToken) {
-        if !hasOptions, options.isPlain { return }
-        hasOptions = true
         records[token.slot].tolerance_ns = options.tolerance_ns
         records[token.slot].isPrecise = options.isPrecise
     }
 
-    /// Whether the timer has no options beside its deadline.
-    package func isPlain(_ slot: UInt32) -> Bool {
-        !hasOptions || records[slot].tolerance_ns <= 0 && !records[slot].isPrecise
+    /// Sets the position of a user's timer on its grid, and arms the timer for the call that follows from it.
+    mutating func setPosition(_ position: GridPosition, _ token: TimerToken) {
+        records[token.slot].schedule.position = position
+        place(token, records[token.slot].schedule.deadline_ns)
     }
 
-    /// Arms the timer, or moves it. Among equal deadlines it then comes last.
-    package mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {
-        hrt_probe_arm(token.slot, deadline_ns)
-        leaveExpired(token.slot)
-        if isPlain(token.slot) {
-            hrt_queue_arm_slot(queue, token.slot, deadline_ns)
-        } else {
-            armWithOptions(token.slot, deadline_ns)
-        }
-    }
-
-    /// Arms the timer for a deadline that has passed. Among other timers it is placed as if its deadline were `place_ns`, which
-    /// is not earlier. The end of its tolerance window stays: on virtual time the turn in which it is due may be over before
-    /// `place_ns`.
-    mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, place_ns: Int64) {
-        leaveExpired(token.slot)
+    /// Arms the timer in the queue, or moves it there. Leaves its position alone, which says what an owner waits for. Among equal
+    /// deadlines it then comes last.
+    ///
+    /// While handlers are being called, a deadline that the thread has already passed, for example that of a burst's next tick,
+    /// is queued as if it were the instant of the thread's latest poll. So a timer that was due earlier is called earlier: it
+    /// waits for at most one such call of each other timer, however far behind that timer is. The end of its tolerance window
+    /// stays: on virtual time the turn in which it is due may be over before that instant.
+    package mutating func place(_ token: TimerToken, _ deadline_ns: Int64) {
         let slot = token.slot
-        if isPlain(slot) { return hrt_queue_arm_slot(queue, slot, place_ns) }
-        if records[slot].isPrecise { return hrt_queue_arm_slot_precise(queue, slot, place_ns) }
-        let tolerance_ns = records[slot].allowedTolerance_ns
-        let rest_ns = deadline_ns.addingSaturating(tolerance_ns).subtractingSaturating(place_ns)
-        hrt_queue_arm_slot_tolerant(queue, slot, place_ns, rest_ns)
-    }
-
-    mutating func armWithOptions(_ slot: UInt32, _ deadline_ns: Int64) {
-        if records[slot].isPrecise {
-            hrt_queue_arm_slot_precise(queue, slot, deadline_ns)
-        } else {
-            hrt_queue_arm_slot_tolerant(queue, slot, deadline_ns, records[slot].allowedTolerance_ns)
-        }
+        hrt_probe_arm(slot, deadline_ns)
+        leaveExpired(slot)
+        records[slot].phase = .armed
+        let place_ns = isFiring ? max(deadline_ns, looked_ns) : deadline_ns
+        let end_ns = deadline_ns.addingSaturating(records[slot].allowedTolerance_ns)
+        let rest_ns = end_ns.subtractingSaturating(place_ns)
+        let options = hrt_arm_options(tolerance_ns: rest_ns, is_precise: records[slot].isPrecise)
+        hrt_queue_arm(queue, slot, place_ns, options)
     }
 
     package mutating func disarm(_ token: TimerToken) {
         leaveExpired(token.slot)
-        _ = hrt_queue_disarm_slot(queue, token.slot)
+        _ = hrt_queue_disarm(queue, token.slot)
         records[token.slot].phase = .idle
     }
 
@@ -287,7 +236,7 @@ extension FiringCore {
     package func isUntouchedSinceCall(_ token: TimerToken) -> Bool {
         guard isLive(token) else { return false }
         let phase = records[token.slot].phase
-        return (phase == .firing || phase == .prepared) && !hrt_queue_is_armed_slot(queue, token.slot)
+        return phase == .firing || phase == .prepared
     }
 }
 #endif

@@ -3,13 +3,12 @@ import CHRTimer
 
 /// What the core keeps of one timer beside its place in the queue. Guarded by the core's lock, like all of the core.
 @usableFromInline package struct TimerRecord: ~Copyable, Sendable {
-    /// What the timer calls; nil in a free slot.
+    /// What the timer calls; nil for none.
     var target: TimerTarget?
     /// Whether a call is under way. A nested run of a loop does not call the timer again meanwhile.
     var isInCall = false
-    /// See `Phase`. Means nothing while the timer is armed: arming an owner's timer leaves the record alone, to save a cache
-    /// line.
-    var phase = Phase.vacant
+    /// See `Phase`.
+    var phase = Phase.idle
     /// Whether the timer stays after its last fire, since its owner arms it again.
     var isOwned = false
     /// The group, which decides when the timer may be fired: for a loop, the number of a set of modes.
@@ -36,16 +35,16 @@ import CHRTimer
     /// The state of a timer, and what leads from each state to which other one:
     ///
     ///     phase     means                            left by
-    ///     vacant    there is no timer                add -> idle
-    ///     idle      it waits for nothing             arm -> armed
-    ///     (armed)   it is in the queue               expiry -> expired, disarm -> idle
+    ///     idle      it waits for nothing, as at      arm -> armed
+    ///               first
+    ///     armed     it is in the queue               expiry -> expired, disarm -> idle
     ///     expired   it waits to be fired             a fire -> prepared or firing, arm -> armed, disarm -> idle
     ///     prepared  its callback waits for the       commit -> firing, withdrawal -> expired, arm -> armed,
     ///               deadline                         disarm -> idle
     ///     firing    its handler runs                 finish -> armed or idle, arm -> armed, disarm -> idle
     ///
-    /// From every state removal leads to vacant.
-    enum Phase: UInt8, Sendable { case vacant, idle, expired, prepared, firing }
+    /// In every state the timer may be removed, which ends its record.
+    enum Phase: UInt8, Sendable { case idle, armed, expired, prepared, firing }
 }
 
 /// The number of a group of timers that are fired together or not at all. The owner of the timers chooses it.
@@ -60,14 +59,19 @@ package struct TimerOptions: Sendable {
         self.tolerance_ns = tolerance_ns
         self.isPrecise = isPrecise
     }
-
-    var isPlain: Bool { tolerance_ns <= 0 && !isPrecise }
 }
 
 /// What a timer calls.
 package enum TimerTarget: Sendable {
     case handler(@Sendable (TimerFire) -> Void)
     case owner(any TimerOwner)
+}
+
+/// The interval of a timer that is moved to another deadline.
+package enum RescheduledInterval: Sendable {
+    case same
+    /// Another interval; nil for none.
+    case new(Duration?)
 }
 
 /// A request for a new timer.

@@ -34,8 +34,8 @@ struct FairnessTests {
             )
             return { await ticks.next() }
         case .dates:
-            let ticks = DateTicks(on: wall.host, Microseconds(), .burst, tolerance: .zero)
-            let dates = Iterating(DateIterator(consumer: DateTickConsumer(ticks)))
+            let ticks = SharedTicks(on: wall.host, Microseconds(), .burst)
+            let dates = Iterating(DateIterator(consumer: ticks.makeConsumer(tolerance: .zero)))
             time.advance(by: .seconds(3600))
             return { await dates.next() }
         case .sleep: return { try? await clock.sleep(until: start) }
@@ -57,13 +57,11 @@ struct FairnessTests {
 
     /// As `CalendarTicks` does it.
     private struct DateIterator: AsyncIteratorProtocol {
-        var consumer: DateTickConsumer<WallInstant>
+        var consumer: TickConsumer<DateTicks>
 
-        mutating func next() async -> TimerTick<WallInstant>? { await consumer.next() }
+        mutating func next() async -> Tick? { await consumer.next() }
 
-        mutating func next(isolation: isolated (any Actor)?) async -> TimerTick<WallInstant>? {
-            await consumer.next(isolation: isolation)
-        }
+        mutating func next(isolation: isolated (any Actor)?) async -> Tick? { await consumer.next() }
     }
 
     private struct Microseconds: DateSequence {

@@ -32,7 +32,7 @@ import Testing
 
         mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {
             state.core.setOptions(.init(), for: token)
-            state.core.arm(token, deadline_ns)
+            state.core.place(token, deadline_ns)
         }
 
         mutating func run(_ mode: TimerLoop.Mode) {
