@@ -246,7 +246,7 @@ bool hrt_queue_trim(hrt_queue *queue) {
     dequeue_unarmed(queue, 0);
     for (unsigned class = 0; class < HRT_CLASSES; class++) {
         if (queue->classes[class] == NULL) continue;
-        hrt_slab_resize_heaps(queue->classes[class], queue->mapped_count);
+        hrt_slab_trim_heaps(queue->classes[class], queue->mapped_count);
         hrt_wheel_trim(queue->classes[class]);
     }
     queue->peak = queue->count;

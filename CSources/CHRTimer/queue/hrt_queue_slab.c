@@ -94,6 +94,17 @@ int hrt_slab_resize_heaps(struct hrt_class *class, uint32_t chunks) {
     return resize_room(&class->windows->heap, chunks, sizeof(struct hrt_window_end));
 }
 
+void hrt_slab_trim_heaps(struct hrt_class *class, uint32_t chunks) {
+    hrt_slab_resize_heaps(class, chunks);
+    uint32_t *indices = class->heap.indices;
+    hrt_slab_give_back_pages(indices + class->heap_count,
+                             indices + class->heap.chunks * HRT_CHUNK_NODES);
+    if (class->windows == NULL) return;
+    struct hrt_window_end *ends = class->windows->heap.ends;
+    hrt_slab_give_back_pages(ends + class->windows->count,
+                             ends + class->windows->heap.chunks * HRT_CHUNK_NODES);
+}
+
 void hrt_slab_free_heaps(struct hrt_class *class) {
     free_room(&class->heap, sizeof(uint32_t));
     if (class->windows != NULL) free_room(&class->windows->heap, sizeof(struct hrt_window_end));

@@ -20,6 +20,8 @@ void hrt_slab_unmap_chunk(struct hrt_queue *queue, uint32_t number);
 // Makes the heaps of a per-class wheel as large as the nodes of that many chunks need. Returns 0 or
 // -ENOMEM.
 int hrt_slab_resize_heaps(struct hrt_class *class, uint32_t chunks);
+// Does the same, and gives back the pages that the heaps do not use now.
+void hrt_slab_trim_heaps(struct hrt_class *class, uint32_t chunks);
 void hrt_slab_free_heaps(struct hrt_class *class);
 
 // Frees all chunks.

@@ -2,90 +2,140 @@
 import HRTimerCore
 
 extension DisplayLink {
-    /// Calls the handler for a due refresh. `now_ns` is the present reading of the loop's clock.
-    func fire(_ now_ns: Int64) {
-        // Locks without a closure: a handler that is passed through a closure would be wrapped.
-        let link = state.lock()
-        if let delivery = link.pointee.delivery {
-            state.unlock()
-            return submit(by: delivery)
-        }
-        let handler = link.pointee.beginCall(now_ns) ? link.pointee.handler : nil
-        let (handlers, lateness_ns) = (link.pointee.lateHandlers, link.pointee.reported.lateness_ns)
-        state.unlock()
-        if let handler, let handlers {
-            callWatched(handler, handlers, now_ns, lateness_ns, nil)
-        } else {
-            handler?(self)
-        }
-        endCall(isCalled: handler != nil)
+    func withPlace<Result>(_ body: (inout LoopTimer.Link) -> Result) -> Result {
+        lock.acquire()
+        defer { lock.release() }
+        return body(&place)
     }
 
-    /// Submits the call to the handler's actor. The loop's thread serves the source here; the rest is done where the handler
-    /// runs. The timer is not armed again until then, so a busy actor costs no wake-ups.
-    private func submit(by delivery: LinkState.Delivery) {
-        let (source, watched) = state.withLock { ($0.source, $0.lateHandlers == nil ? nil : $0.loop) }
-        if let submitted = watched?.core.observer.reports?.submission() {
-            state.withLock { if $0.submitted == nil { $0.submitted = submitted } }
-        }
-        source?.follow(after: self)
-        delivery.calls.call(on: delivery.actor, unless: { !self.isInLoop }) { self.callOnActor() }
-        source?.tend(after: self)
-    }
-
-    /// Calls the handler for the latest refresh by now, unless that refresh has had its call already.
-    private func callOnActor() {
-        let link = state.lock()
-        let now_ns = link.pointee.time.now_ns
-        let handler = link.pointee.beginCall(now_ns) ? link.pointee.handler : nil
-        let (handlers, lateness_ns) = (link.pointee.lateHandlers, link.pointee.reported.lateness_ns)
-        let submitted = link.pointee.submitted.take()
-        state.unlock()
-        if let handler, let handlers {
-            callWatched(handler, handlers, now_ns, lateness_ns, submitted ?? SubmittedCall(submitted_ns: now_ns))
-        } else {
-            handler?(self)
-        }
-        rearm(keepsDue: false) { state, now_ns in
-            if handler != nil { state.endCall(now_ns) }
+    /// Calls `body` with the locks held that guard the state.
+    func withState<Result>(_ body: (inout LinkState) -> Result) -> Result {
+        withPlace { place in
+            guard let core = place.core, !core.isInForkedChild else { return body(&state) }
+            return core.state.withLock { _ in body(&state) }
         }
     }
 
-    /// Arms the timer for the next refresh, after a call.
-    private func endCall(isCalled: Bool) {
-        let source = state.withLock { $0.source }
-        source?.follow(after: self)
-        rearm(keepsDue: false) { state, now_ns in
-            if isCalled { state.endCall(now_ns) }
+    /// The core of the loop that the link is in.
+    var loopCore: LoopCore? { withPlace { $0.core } }
+
+    /// Changes the state, and then calls `inLoop` if the link is in a loop. Wakes that loop's thread if `inLoop` returns true. A
+    /// call that was prepared before its deadline is withdrawn first.
+    func update(
+        _ change: (inout LinkState) -> Void = { _ in },
+        inLoop: (LoopCore, inout LoopState, inout LoopTimer.Link) -> Bool
+    ) {
+        // Released without the lock: the link may have been the last that held it.
+        var core: LoopCore?
+        let mustWake = withPlace { place in
+            core = place.core
+            guard let core, !core.isInForkedChild else {
+                change(&state)
+                return false
+            }
+            return core.state.withLock { loop in
+                let isWithdrawn = loop.core.withdraw(place.token)
+                change(&state)
+                return inLoop(core, &loop, &place) || isWithdrawn
+            }
         }
-        source?.tend(after: self)
+        if mustWake { core?.waiter.wake() }
+    }
+
+    /// Changes the values that decide the next call, and arms the timer for it. A call that is already due is still made.
+    func rearm(_ change: (inout LinkState) -> Void) {
+        update(change) { core, loop, place in
+            loop.core.isLive(place.token) && arm(place.token, &loop.core, core.time.now_ns)
+        }
+    }
+
+    /// Arms the timer for the next call, with the loop's lock held. Returns true if the caller must wake the loop's thread. A due
+    /// call is left alone: if it were armed again, it would come one pass later.
+    func arm(_ token: TimerToken, _ core: inout FiringCore, _ now_ns: Int64) -> Bool {
+        guard let next_ns = state.resolveNextCall(now_ns) else { return false }
+        core.setOptions(TimerOptions(isPrecise: state.precision == .precise), for: token)
+        core.place(token, next_ns)
+        return core.mustWake(for: token, next_ns)
     }
 
     /// Arms the timer again after the instants of future refreshes have changed. While the link is held there are no calls.
     func sourceHasChanged(isHeld: Bool) {
-        rearm { state, _ in state.hold(isHeld) }
+        rearm { $0.hold(isHeld) }
+    }
+}
+
+// The loop's core calls the first three with its lock held, which guards the state of a link in the loop.
+extension DisplayLink: LoopOwner {
+    package func shownDeadline_ns(_ armed_ns: Int64) -> Int64 { state.nextCall_ns }
+
+    /// Begins the call, if it is on time, and if nothing but the handler is to be called. Every other call begins in `call`: it may
+    /// still be withdrawn, belongs to an actor, or needs more than the core's state.
+    package func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
+        let isPlain = !fire.isBeforeDeadline && delivery == nil && state.lateHandlers == nil
+        fire.function = isPlain && state.beginCallOnTime(now_ns) ? state.handler : Self.call
+        return true
     }
 
-    /// Applies a change to the values that determine the next call, and arms the timer for it. A call that is already due is
-    /// still made, unless `keepsDue` is false: then it was made already, or was held back.
-    func rearm(keepsDue: Bool = true, _ change: (inout LinkState, _ now_ns: Int64) -> Void) {
-        var (timer, next_ns, changes) = state.withLock { state -> (LoopTimer?, Int64, UInt) in
-            let now_ns = state.time.now_ns
-            change(&state, now_ns)
-            state.changes &+= 1
-            let next_ns = state.resolveNextCall(now_ns, keepsDue: keepsDue)
-            // The timer of a due call is left alone: if it were rescheduled, it would fire one pass later.
-            return (state.isDue ? nil : state.timer, next_ns, state.changes)
+    /// Ends the call and arms the timer for the next one. An actor does that itself when it has made the call, so that a busy actor
+    /// costs no wake-ups.
+    package func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {
+        // A link that was taken out may be in another loop by now, whose lock guards the state.
+        guard wasCalled, fire.isTimerLive, delivery == nil else { return }
+        state.endCall(now_ns)
+        _ = arm(fire.token, &core, now_ns)
+        fire.block = state.tending
+    }
+
+    func endCallElsewhere(by core: LoopCore, for deadline_ns: Int64, now_ns: Int64) {
+        if delivery == nil { endCall() }
+        // The loop may have ended during the call.
+        coreHasEnded()
+    }
+
+    private static let call = OwnerFunction { link in unsafeDowncast(link, to: DisplayLink.self).call() }
+
+    /// Makes a call that did not begin in `prepare`, on the loop's thread.
+    private func call() {
+        guard let delivery else { return callHandler() }
+        let isWatched = withState { $0.lateHandlers != nil }
+        if isWatched, let submitted = loopCore?.observer.reports?.submission() {
+            withState { if $0.submitted == nil { $0.submitted = submitted } }
         }
-        while timer != nil {
-            // Set without the lock: the loop may end when this reference is released.
-            timer?.fireInstant = MonotonicInstant(nanoseconds: next_ns)
-            if state.withLock({ $0.changes == changes }) { return }
-            // Another thread changed something meanwhile: this thread may just have replaced a newer instant by an older one.
-            (timer, next_ns, changes) = state.withLock { state in
-                (state.timer, state.resolveNextCall(state.time.now_ns, keepsDue: true), state.changes)
+        delivery.calls.call(on: delivery.actor) {
+            self.callHandler()
+            self.endCall()
+        }
+    }
+
+    /// Calls the handler for the latest refresh by now, unless that refresh has had its call already, or the link is in no loop.
+    private func callHandler() {
+        var (handler, handlers): (OwnerFunction?, LateHandlers?)
+        var submitted: SubmittedCall?
+        var (now_ns, lateness_ns): (Int64, Int64) = (0, 0)
+        update { core, loop, place in
+            now_ns = core.time.now_ns
+            submitted = state.submitted.take()
+            guard state.beginCall(now_ns, without: { loop.runsWithout(place.token, now_ns: now_ns) }) else {
+                return false
             }
+            (handler, handlers, lateness_ns) = (state.handler, state.lateHandlers, state.reported.lateness_ns)
+            return false
         }
+        guard let handler else { return }
+        guard let handlers else { return handler.call(self) }
+        // An actor's call that was on its way when somebody began to watch.
+        if delivery != nil, submitted == nil { submitted = SubmittedCall(submitted_ns: now_ns) }
+        callWatched(handler, handlers, now_ns, lateness_ns, submitted)
+    }
+
+    /// Ends a call that was made on an actor, or whose link has left the loop, and arms the timer in the loop that the link is in.
+    private func endCall() {
+        var tending: Callback?
+        rearm { state in
+            state.endCall(state.time.now_ns)
+            tending = state.tending
+        }
+        tending?.run()
     }
 }
 #endif

@@ -14,26 +14,26 @@ extension DisplayLink {
         _ handler: @escaping @Sendable (LatenessReport) -> Void
     ) -> LatenessSubscription {
         let made = LateHandlers()
-        let (handlers, loop) = state.withLock { state in
+        let handlers = withState { state in
             if state.lateHandlers == nil { state.lateHandlers = made }
-            return (state.lateHandlers ?? made, state.loop)
+            return state.lateHandlers ?? made
         }
-        loop?.core.watch().lowerBound(to: bound.nanosecondsOrZero)
+        loopCore?.watch().lowerBound(to: bound.nanosecondsOrZero)
         return handlers.add(beyond: bound.nanosecondsOrZero, handler)
     }
 
-    /// Calls the link's handler, `lateness_ns` late, and then the handlers that watch. `submitted` is nil in the loop's own call.
+    /// Calls the link's handler, `lateness_ns` late, and then the handlers that watch. `submitted` records a call on an actor.
     func callWatched(
-        _ handler: Handler,
+        _ handler: OwnerFunction,
         _ handlers: LateHandlers,
         _ now_ns: Int64,
         _ lateness_ns: Int64,
         _ submitted: SubmittedCall?
     ) {
-        let observer = state.withLock({ $0.loop })?.core.observer.reports
+        let observer = loopCore?.observer.reports
         let deadline_ns = now_ns.subtractingSaturating(lateness_ns)
         let late = observer?.explain(submitted, deadline_ns: deadline_ns, called_ns: now_ns)
-        handler(self)
+        handler.call(self)
         guard var late else { return }
         late.name = "display link"
         // The loop itself reports calls on its own thread.

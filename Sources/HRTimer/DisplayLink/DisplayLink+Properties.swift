@@ -2,44 +2,44 @@
 public import HRTimerCore
 
 extension DisplayLink {
-    private var now_ns: Int64 { state.withLock { $0.time.now_ns } }
+    private var now_ns: Int64 { withState { $0.time.now_ns } }
 
     /// The instant of the refresh that the present or latest call is for, not the instant of the call. Before the first call,
     /// the present instant.
     public var timestamp: MonotonicInstant {
-        MonotonicInstant(nanoseconds: state.withLock { $0.reported.timestamp_ns } ?? now_ns)
+        MonotonicInstant(nanoseconds: withState { $0.reported.timestamp_ns } ?? now_ns)
     }
 
     /// The instant of the next call's refresh, at which the frame that is now being prepared should appear. Before the first
     /// call, the same as `timestamp`.
     public var targetTimestamp: MonotonicInstant {
-        MonotonicInstant(nanoseconds: state.withLock { $0.reported.target_ns } ?? now_ns)
+        MonotonicInstant(nanoseconds: withState { $0.reported.target_ns } ?? now_ns)
     }
 
     /// The time between two refreshes of the display, whatever the rate of calls.
     public var duration: Duration {
-        let (source, rate) = state.withLock { ($0.source, $0.rate) }
+        let (source, rate) = withState { ($0.source, $0.rate) }
         return source?.period ?? .nanoseconds(FrameGrid(anchor_ns: 0, rate: rate ?? .standard).interval_ns)
     }
 
     /// The time from the last call's refresh to this call's: how far animations have to move. It also spans a change of rate.
     /// Zero in the first call, and in the first after refreshes without a call by intent: while the link was paused, was in no
     /// loop, or had a hidden surface.
-    public var delta: Duration { .nanoseconds(state.withLock { $0.reported.delta_ns }) }
+    public var delta: Duration { .nanoseconds(withState { $0.reported.delta_ns }) }
 
     /// The measured time from the beginning of the last call to that of this one, also across a pause. Zero in the
     /// first call.
-    public var rawDelta: Duration { .nanoseconds(state.withLock { $0.reported.rawDelta_ns }) }
+    public var rawDelta: Duration { .nanoseconds(withState { $0.reported.rawDelta_ns }) }
 
     /// The source of the refreshes; nil if none was given and the link was not added to a loop yet.
-    public var source: VsyncSource? { state.withLock { $0.source } }
+    public var source: VsyncSource? { withState { $0.source } }
 
     /// The display's rate, measured or given. 60 before a link without a rate is added to a loop.
-    public var maximumFramesPerSecond: Double { state.withLock { $0.maximumFramesPerSecond } }
+    public var maximumFramesPerSecond: Double { withState { $0.maximumFramesPerSecond } }
 
     /// Whether the display's rate differs by more than a thousandth from its rate at the call before the present or latest
     /// one: because of another mode, a virtual display's new rate, or a rate that was learnt. False in the first call.
-    public var hasNewRate: Bool { state.withLock { $0.reported.hasNewRate } }
+    public var hasNewRate: Bool { withState { $0.reported.hasNewRate } }
 
     /// The requested rate of calls; 0, the default, requests the display's own rate. Setting it replaces a range or an
     /// interval.
@@ -49,7 +49,7 @@ extension DisplayLink {
     /// `VsyncSource.init(frameRates:)`. Negative values and NaN count as 0.
     public var preferredFramesPerSecond: Double {
         get {
-            if case .rate(let preferred) = state.withLock({ $0.request }) { return preferred }
+            if case .rate(let preferred) = withState({ $0.request }) { return preferred }
             return 0
         }
         set { request(newValue > 0 ? .rate(newValue) : .none) }
@@ -61,7 +61,7 @@ extension DisplayLink {
     /// rate. If none is in the range, it uses the nearest of all: see `isInPreferredRange`.
     public var preferredFrameRateRange: FrameRateRange {
         get {
-            if case .range(let range) = state.withLock({ $0.request }) { return range }
+            if case .range(let range) = withState({ $0.request }) { return range }
             return .default
         }
         set { request(newValue == .default ? .none : .range(newValue)) }
@@ -73,12 +73,12 @@ extension DisplayLink {
     /// The number of refreshes for each call: 2 for a call at every second one. Values below 1 count as 1. Setting it replaces
     /// a rate or a range. While none is set, it is the number that results from the rate or the range.
     public var frameInterval: Int {
-        get { state.withLock { Int($0.divisor) } }
+        get { withState { Int($0.divisor) } }
         set { request(newValue > 1 ? .interval(newValue) : .none) }
     }
 
     private func request(_ request: RateRequest) {
-        rearm { state, _ in
+        rearm { state in
             state.request = request
             state.mustDivide()
         }
@@ -87,58 +87,53 @@ extension DisplayLink {
 
     /// The rate of calls in use.
     public var actualFramesPerSecond: Double {
-        state.withLock { $0.maximumFramesPerSecond / Double($0.divisor) }
+        withState { $0.maximumFramesPerSecond / Double($0.divisor) }
     }
 
     /// How long before the end of its frame, `targetTimestamp`, a call comes. By default it comes at the frame's beginning,
     /// `timestamp`; it never comes before that. A handler that takes longer than its lead loses a refresh.
     public var wakeLead: WakeLead {
-        get { state.withLock { $0.lead } }
-        set { rearm { state, _ in state.lead = newValue } }
+        get { withState { $0.lead } }
+        set { rearm { $0.lead = newValue } }
     }
 
     /// Whether the link keeps a run of its loop going, like `LoopTimer.keepsLoopRunning`. True at first. Any thread.
     public var keepsLoopRunning: Bool {
-        get { state.withLock { $0.keepsLoopRunning } }
+        get { withState { $0.keepsLoopRunning } }
         set {
-            let timer = state.withLock { state in
-                state.keepsLoopRunning = newValue
-                return state.timer
+            update {
+                $0.keepsLoopRunning = newValue
+            } inLoop: { _, loop, place in
+                loop.setKeepsRunning(place.token, newValue)
+                return loop.mustWakeToEnd()
             }
-            timer?.keepsLoopRunning = newValue
         }
     }
 
     /// The precision of the calls, if it is to be higher than the loop's; see `LoopTimer.precision`.
     public var precision: TimerPrecision? {
-        get { state.withLock { $0.precision } }
-        set {
-            let timer = state.withLock { state in
-                state.precision = newValue
-                return state.timer
-            }
-            timer?.precision = newValue
-        }
+        get { withState { $0.precision } }
+        set { rearm { $0.precision = newValue } }
     }
 
     /// Whether calls are suspended. After a pause they continue at the next refresh; refreshes during the pause are not
     /// counted.
     public var isPaused: Bool {
-        get { state.withLock { $0.isPaused } }
+        get { withState { $0.isPaused } }
         set {
-            rearm { state, _ in state.isPaused = newValue }
+            rearm { $0.isPaused = newValue }
             tellSource()
         }
     }
 
     /// Refreshes so far that should have had a call but had none, because the handler or the loop was busy. Refreshes
     /// while the loop ran in a mode without the link do not count.
-    public var droppedFrames: Int { state.withLock { $0.droppedFrames } }
+    public var droppedFrames: Int { withState { $0.droppedFrames } }
 
     /// The calls so far, `droppedFrames` as missed ticks, and, once a handler watches late calls, the lateness of those; see
     /// `onLate(beyond:_:)`.
     public var statistics: FireStatistics {
-        let (calls, dropped, handlers) = state.withLock { ($0.reported.calls, $0.droppedFrames, $0.lateHandlers) }
+        let (calls, dropped, handlers) = withState { ($0.reported.calls, $0.droppedFrames, $0.lateHandlers) }
         return FireStatistics(
             fires: UInt64(calls),
             missedTicks: UInt64(dropped),
@@ -147,23 +142,23 @@ extension DisplayLink {
     }
 
     /// How long after its instant the latest call began.
-    public var latestLateness: Duration { .nanoseconds(state.withLock { $0.reported.lateness_ns }) }
+    public var latestLateness: Duration { .nanoseconds(withState { $0.reported.lateness_ns }) }
 
     /// A copy of the histogram of how long after its instant each call began so far, counted from the refresh or, with a lead,
     /// from the instant that the lead requests. O(buckets).
-    public var lateness: LatencyHistogram { state.withLock { $0.lateness?.copy() } ?? LatencyHistogram() }
+    public var lateness: LatencyHistogram { withState { $0.lateness?.copy() } ?? LatencyHistogram() }
 
     /// `timestamp` and `targetTimestamp`; nil before the first call.
     package var toldTimestamps: (present: MonotonicInstant, target: MonotonicInstant)? {
-        let reported = state.withLock { $0.reported }
+        let reported = withState { $0.reported }
         guard let timestamp_ns = reported.timestamp_ns, let target_ns = reported.target_ns else { return nil }
         return (MonotonicInstant(nanoseconds: timestamp_ns), MonotonicInstant(nanoseconds: target_ns))
     }
 
     /// Whether a loop calls the link.
-    package var isInLoop: Bool { state.withLock { !$0.modes.isEmpty } }
+    package var isInLoop: Bool { withState { !$0.modes.isEmpty } }
 
     /// Whether the link is valid; false once it was invalidated.
-    public var isValid: Bool { state.withLock { $0.handler != nil } }
+    public var isValid: Bool { withState { $0.handler != nil } }
 }
 #endif

@@ -16,7 +16,11 @@ import HRTimerCore
 ///
 /// The loop holds a link that was added to it, and the link holds its handler; `invalidate()` ends both. Any thread may use
 /// all members, and so may the handler.
-public final class DisplayLink: Sendable {
+public final class DisplayLink: @unchecked Sendable {
+    // Sendable: `place` is touched with `lock` held. So is `state`; while the link is in a loop, the loop's lock is held as well,
+    // and is taken after `lock`. The loop's thread, which finds the link through the loop, needs only the loop's lock to prepare
+    // and finish a call. Two threads that touch the state therefore have at least one lock in common.
+
     /// A link's handler.
     public typealias Handler = @Sendable (DisplayLink) -> Void
     /// A handler, or a function of an actor such as `{ @MainActor link in … }`, which is called on that actor.
@@ -28,7 +32,18 @@ public final class DisplayLink: Sendable {
     /// An unapplied method of a target. A method of an actor is called on that actor.
     public typealias Action<Target> = @Sendable (Target) -> Block
 
-    let state: Locked<LinkState>
+    @exclusivity(unchecked) var state: LinkState
+    /// The loop that the link is in, and its token there.
+    @exclusivity(unchecked) var place = LoopTimer.Link()
+    let lock = LockInPlace()
+    /// How calls reach the handler's actor; nil if the loop's thread calls the handler.
+    let delivery: Delivery?
+
+    /// The delivery of calls to the handler's actor. Calls that wait for the actor are merged into one.
+    struct Delivery: Sendable {
+        let actor: any Actor
+        let calls = ActorCalls(merges: true)
+    }
 
     /// Creates a link to a virtual display with `framesPerSecond` refreshes a second, at most 10,000. Zero, negative values
     /// and NaN give 60.
@@ -38,7 +53,8 @@ public final class DisplayLink: Sendable {
 
     /// Creates a link to a virtual display with this rate.
     public init(frameRate: FrameRate, @_inheritActorContext handler: @escaping Block) {
-        state = Locked(LinkState(handler: Self.plain(handler), on: handler.isolation, rate: frameRate))
+        delivery = handler.isolation.map { Delivery(actor: $0) }
+        state = LinkState(handler: Self.plain(handler), rate: frameRate)
     }
 
     /// Creates a link to the display of `source`; if that is nil, to the display of `VsyncSource.shared`.
@@ -55,12 +71,11 @@ public final class DisplayLink: Sendable {
         handler: @escaping Handler,
         on actor: (any Actor)?
     ) {
-        state = Locked(LinkState(handler: handler, on: actor, rate: rate, source: source))
+        delivery = actor.map { Delivery(actor: $0) }
+        state = LinkState(handler: handler, rate: rate, source: source)
     }
 
-    deinit {
-        state.withLock { $0.source }?.forget(ObjectIdentifier(self))
-    }
+    deinit { state.source?.forget(ObjectIdentifier(self)) }
 
     /// Creates a link that calls `action` on `target`. The link holds the target until it is invalidated.
     public convenience init<Target: AnyObject & Sendable>(
@@ -136,82 +151,98 @@ extension DisplayLink {
 
     /// Adds the link to a loop, which holds `holder` as long as it has the link.
     package func add(to loop: TimerLoop, forMode mode: TimerLoop.Mode, holder: (any AnyObject & Sendable)?) {
-        let source = resolvedSource(for: loop.time)
-        let timer = state.withLock { state -> LoopTimer? in
-            guard state.handler != nil else { return nil }
-            if let timer = state.timer { return timer }
-            let now_ns = loop.time.now_ns
-            state.source = state.source ?? source
-            guard state.source?.begin(loop.time, now_ns: now_ns) == true else { return nil }
-            state.time = loop.time
-            let stay = LinkStay(self, in: loop.core, number: state.nextStay(), holder: holder)
-            // The interval is never used: each call arms the next instant.
-            let timer = LoopTimer(
-                fireAt: MonotonicInstant(nanoseconds: state.resolveNextCall(now_ns)),
-                interval: .seconds(1_000_000),
-                repeats: true
-            ) { _ in stay.fire() }
-            timer.precision = state.precision
-            timer.keepsLoopRunning = state.keepsLoopRunning
-            state.enter(timer)
-            return timer
+        let core = loop.core
+        let chosen = resolvedSource(for: core.time)
+        var (hasEnded, isIn) = (false, false)
+        let mustWake = withPlace { place in
+            guard place.core == nil, state.handler != nil, !core.isInForkedChild else { return false }
+            guard state.begin(self, chosen, core.time) else { return false }
+            return core.state.withLock { loopState in
+                hasEnded = loopState.isEnded
+                isIn = !hasEnded
+                if hasEnded { return false }
+                place.core = core
+                place.token = loopState.addTimer(self, keepsRunning: state.keepsLoopRunning, to: mode)
+                if loopState.runLog == nil { loopState.runLog = RunLog() }
+                state.enter(loop, mode, holder: holder)
+                return arm(place.token, &loopState.core, core.time.now_ns)
+            }
         }
-        guard let timer else { return }
-        loop.add(timer, forMode: mode)
-        guard loop.contains(timer, forMode: mode) else { return letGo(of: timer) }
-        let isIn = state.withLock { state in
-            // The loop may have ended just now.
-            guard state.timer === timer else { return false }
-            state.loop = loop
+        if mustWake { core.waiter.wake() }
+        update { present, loopState, place in
+            guard !isIn, present === core, loopState.core.isLive(place.token) else { return false }
+            isIn = true
+            loopState.addMode(mode, to: place.token)
             state.modes.insert(mode)
-            return true
+            return loopState.mustWakeNow()
         }
+        if hasEnded, UsageWarning.isLookedFor { loop.reportTimerAfterEnd() }
         guard isIn else { return }
-        if let handlers = state.withLock({ $0.lateHandlers }) {
-            loop.core.watch().lowerBound(to: handlers.leastBound_ns)
-        }
-        loop.logRuns()
+        if UsageWarning.isLookedFor { loop.watchForRun() }
+        if let handlers = withState({ $0.lateHandlers }) { core.watch().lowerBound(to: handlers.leastBound_ns) }
         tellSource()
     }
 
     /// Removes the link from one mode. After the last mode, the loop no longer holds the link; it may be added again.
     public func remove(from loop: TimerLoop, forMode mode: TimerLoop.Mode) {
-        guard let timer = state.withLock({ $0.timer }), loop.contains(timer, forMode: mode) else { return }
-        loop.remove(timer, forMode: mode)
-        state.withLock { _ = $0.modes.remove(mode) }
-        letGo(of: timer)
+        var released = Released()
+        update { core, loopState, place in
+            guard core === loop.core else { return false }
+            var target: TimerTarget?
+            if loopState.removeTimer(place.token, from: mode, &target) {
+                released.object = leave(&loopState, &place)
+            } else {
+                state.modes.remove(mode)
+            }
+            return loopState.mustWakeToEnd()
+        }
         tellSource()
-    }
-
-    /// Lets the timer and the link no longer hold each other, if no loop holds them any more.
-    private func letGo(of timer: LoopTimer) {
-        guard !timer.isInLoop else { return }
-        let left = state.withLock { $0.timer === timer ? $0.leave() : nil }
-        timer.invalidate()
-        withExtendedLifetime(left) {}
-    }
-
-    /// Ends the stay because the loop no longer has the link. If the link was not removed, the loop has ended.
-    func hasLeft(_ stay: UInt) {
-        let left = state.withLock { $0.stays == stay ? $0.leave() : nil }
-        if left != nil { tellSource() }
+        withExtendedLifetime(released) {}
     }
 
     /// Ends the link for good, unlike `isPaused` and `remove`: it leaves all modes, and its handler is freed. Does not wait
     /// for a call on another thread. Idempotent; may be called from the handler and from any thread.
     public func invalidate() {
         // Freed without a lock: freeing the handler's captures may call this again.
-        let (handler, timer) = state.withLock { state -> (Handler?, LoopTimer?) in
-            (state.handler.take(), state.leave())
+        var released = Released()
+        var former: LoopCore?
+        update {
+            swap(&released.function, &$0.handler)
+        } inLoop: { core, loop, place in
+            former = core
+            released.object = leave(&loop, &place)
+            return loop.mustWakeToEnd()
         }
-        timer?.invalidate()
+        if UsageWarning.isLookedFor { former?.endRunWatchIfEmpty() }
         tellSource()
-        withExtendedLifetime(handler) {}
+        withExtendedLifetime(released) {}
+    }
+
+    /// Leaves a loop that has ended. If the link was removed meanwhile, it may be in another loop, which it stays in.
+    package func coreHasEnded() {
+        var released = Released()
+        var hasLeft = false
+        update { _, loop, place in
+            hasLeft = loop.isEnded
+            if hasLeft { released.object = leave(&loop, &place) }
+            return false
+        }
+        if hasLeft { tellSource() }
+        withExtendedLifetime(released) {}
+    }
+
+    /// Takes the link out of its loop. Returns what the loop held for it, to be released without a lock.
+    private func leave(_ loop: inout LoopState, _ place: inout LoopTimer.Link) -> AnyObject? {
+        // This is the link itself, which the caller holds.
+        var target: TimerTarget?
+        loop.removeTimer(place.token, &target)
+        place = LoopTimer.Link()
+        return state.leave()
     }
 
     /// Tells the source the link's state. The link's loop and modes determine where its source is watched.
     func tellSource() {
-        let (source, loop, modes, isActive, request) = state.withLock { state in
+        let (source, loop, modes, isActive, request) = withState { state in
             (state.source, state.loop, state.modes, !state.isPaused, state.request.framesPerSecond)
         }
         source?.update(self, loop: modes.isEmpty ? nil : loop, modes: modes, isActive: isActive, request: request)
@@ -219,7 +250,7 @@ extension DisplayLink {
 
     /// Returns the link's source, or chooses one. Called without the lock: finding the shared source may take time.
     private func resolvedSource(for time: TimeBase) -> VsyncSource {
-        let (source, rate) = state.withLock { ($0.source, $0.rate) }
+        let (source, rate) = withState { ($0.source, $0.rate) }
         if let source { return source }
         if rate == nil, time.hasRealDisplays { return .shared }
         return .virtual(rate ?? .standard, on: time)

@@ -44,7 +44,7 @@ public final class FrameRateMeter: Sendable {
     /// paused, was in no loop, or had a hidden surface.
     public func note(_ link: DisplayLink) {
         let (maximum, dropped) = (link.maximumFramesPerSecond, link.droppedFrames)
-        let rests = link.state.withLock { $0.reported.rests }
+        let rests = link.withState { $0.reported.rests }
         state.withLock { state in
             if let before = state.rests, before != rests { state.isPaused = true }
             state.rests = rests

@@ -1,23 +1,23 @@
 #if os(Linux)
 import HRTimerCore
 
-/// The state of a `DisplayLink`, protected by the link's lock.
+/// The state of a `DisplayLink`; see there for the locks that guard it.
 struct LinkState: Sendable {
     /// The link's handler; nil once the link is invalid.
-    var handler: DisplayLink.Handler?
-    /// How calls reach the handler's actor; nil if the loop's thread calls the handler.
-    let delivery: Delivery?
+    var handler: OwnerFunction?
     /// The rate of the link's virtual display; nil if a source was given or is still to be chosen.
     let rate: FrameRate?
     /// The source of the refreshes. If none was given, nil until the link is first added to a loop.
-    var source: VsyncSource?
+    private(set) var source: VsyncSource?
+    /// Does the source's regular work, after each call; nil for a virtual display, which needs none.
+    private(set) var tending: Callback?
     var request = RateRequest.none
     var lead = WakeLead.none
     var precision: TimerPrecision?
     var keepsLoopRunning = true
     var isPaused = false
     /// Whether the surface is hidden, and the source was told to make no calls then.
-    var isHeld = false
+    private var isHeld = false
 
     /// The link is called for every `divisor`-th refresh. `divided` is the display's rate for which the divisor was computed.
     private(set) var divisor: Int64 = 1
@@ -27,10 +27,9 @@ struct LinkState: Sendable {
     /// The latest refresh that was counted as dropped. It gets no call any more, even if, with a lead, its frame now ends
     /// later.
     private var lost = Int64.min
-    /// The values that an on-time call will need, computed before its refresh comes.
+    /// The next call, computed before its refresh comes; nil if there is none. While the handler runs, the call that it is in,
+    /// unless the link was changed since.
     private var ahead: Ahead?
-    /// Whether the call of `ahead` is already due, and its timer is armed for it.
-    private(set) var isDue = false
     /// Whether there are no calls by intent: the link is paused, or in no loop.
     private var isResting = true
     private(set) var droppedFrames = 0
@@ -38,8 +37,7 @@ struct LinkState: Sendable {
     private(set) var reported = Reported()
     /// The histogram of the calls' lateness; nil before the first call.
     private(set) var lateness: LatencyHistogram?
-    /// The lateness of the running call, to be recorded when the handler has returned.
-    private var unrecordedLateness_ns: Int64?
+    private var call = CallState.none
     /// How long the handler takes. It rises at once and falls slowly.
     private var learned_ns = 0.0
 
@@ -48,20 +46,20 @@ struct LinkState: Sendable {
     /// What is known of the call that waits for its actor; nil unless late calls are watched.
     var submitted: SubmittedCall?
 
-    /// How often the values that determine the next call were changed.
-    var changes: UInt = 0
     /// The time of the loop that the link is in, or was in last.
-    var time = TimeBase.kernel
-    private(set) var timer: LoopTimer?
-    /// How often the link was put into a loop.
-    private(set) var stays: UInt = 0
-    weak var loop: TimerLoop?
+    private(set) var time = TimeBase.kernel
+    private(set) weak var loop: TimerLoop?
+    /// The modes for which the link was added to its loop; none if it is in no loop.
     var modes: Set<TimerLoop.Mode> = []
+    /// An object that must live as long as the loop has the link.
+    private var holder: (any AnyObject & Sendable)?
 
-    /// The delivery of calls to the handler's actor. Calls that wait for the actor are merged into one.
-    struct Delivery: Sendable {
-        let actor: any Actor
-        let calls = ActorCalls(merges: true)
+    private enum CallState: Sendable {
+        case none
+        /// The handler runs.
+        case running
+        /// The handler has returned, and the refreshes that passed meanwhile were not counted yet.
+        case ended
     }
 
     /// A call that is made before the next refresh, computed in advance so that the call itself needs no 128-bit divisions.
@@ -77,14 +75,9 @@ struct LinkState: Sendable {
         let following_ns: Int64
     }
 
-    init(
-        handler: @escaping DisplayLink.Handler,
-        on actor: (any Actor)?,
-        rate: FrameRate? = nil,
-        source: VsyncSource? = nil
-    ) {
-        self.handler = handler
-        delivery = actor.map { Delivery(actor: $0) }
+    init(handler: @escaping DisplayLink.Handler, rate: FrameRate?, source: VsyncSource? = nil) {
+        // The core passes the owner, which is the link.
+        self.handler = OwnerFunction { link in handler(unsafeDowncast(link, to: DisplayLink.self)) }
         self.rate = rate
         self.source = source
     }
@@ -94,45 +87,51 @@ struct LinkState: Sendable {
 
     // MARK: The loop
 
-    /// Begins a stay in a loop, and returns the stay's number.
-    mutating func nextStay() -> UInt {
-        stays &+= 1
-        return stays
+    /// Begins the refreshes of the link's source, or of `chosen` if it has none. Returns false if they are on another clock.
+    mutating func begin(_ link: DisplayLink, _ chosen: VsyncSource, _ time: TimeBase) -> Bool {
+        let source = source ?? chosen
+        self.source = source
+        if tending == nil, source.kind != .virtual {
+            tending = Callback { [weak link] in
+                if let link { source.tend(after: link) }
+            }
+        }
+        return source.begin(time, now_ns: time.now_ns)
     }
 
-    mutating func enter(_ timer: LoopTimer) { self.timer = timer }
+    mutating func enter(_ loop: TimerLoop, _ mode: TimerLoop.Mode, holder: (any AnyObject & Sendable)?) {
+        (self.loop, time, modes, self.holder) = (loop, loop.time, [mode], holder)
+        if call == .ended { call = .none }
+    }
 
-    /// Ends the stay and returns its timer, which the caller must release without the lock.
-    mutating func leave() -> LoopTimer? {
-        (ahead, isDue, isResting, modes) = (nil, false, true, [])
-        return timer.take()
+    /// Ends the stay in a loop. Returns what the loop held for the link, which the caller must release without a lock.
+    mutating func leave() -> AnyObject? {
+        (ahead, isResting, modes, submitted) = (nil, true, [], nil)
+        return holder.take()
     }
 
     // MARK: A call
 
-    /// Begins the call for a due refresh. Returns false if no handler may be called, or if there is no refresh to call it for.
-    mutating func beginCall(_ now_ns: Int64) -> Bool {
-        guard handler != nil, !isPaused, !isHeld else { return false }
-        if let ahead, ahead.call_ns <= now_ns, now_ns < ahead.end_ns {
-            reported.turn(to: ahead.number, ahead.refresh_ns, ahead.following_ns, rate: divided)
-            due = ahead.following
-        } else if !beginLateCall(now_ns) {
-            return false
-        }
-        // If another thread has rescheduled the link since the refresh, `ahead` is for a later one.
-        reported.begin(
-            now_ns,
-            due_ns: ahead.flatMap { $0.call_ns <= now_ns ? $0.call_ns : reported.timestamp_ns }
-        )
-        if ahead != nil { unrecordedLateness_ns = reported.lateness_ns }
+    /// The instant of the next call; `Int64.max` if there is none.
+    var nextCall_ns: Int64 { ahead?.call_ns ?? .max }
+
+    private var canBeCalled: Bool { handler != nil && !isPaused && !isHeld }
+
+    /// Begins the call for a refresh whose frame is not over. Returns false if it is not on time, or if no handler may be called.
+    mutating func beginCallOnTime(_ now_ns: Int64) -> Bool {
+        guard canBeCalled, let ahead, ahead.call_ns <= now_ns, now_ns < ahead.end_ns else { return false }
+        (due, call) = (ahead.following, .running)
+        reported.begin(now_ns, ahead.number, ahead.refresh_ns, ahead.following_ns, due_ns: ahead.call_ns, rate: divided)
         return true
     }
 
-    private mutating func beginLateCall(_ now_ns: Int64) -> Bool {
-        let (divisor, lead_ns, due) = (divisor, lead_ns, due)
-        // Refreshes that passed while the loop ran in modes without the link needed no call.
-        let without = loop.flatMap { loop in timer.map { loop.runsWithout($0, now_ns: now_ns) } } ?? []
-        let found = source?.withTimeline { timeline in
+    /// Begins the call for the latest refresh. Returns false if no handler may be called, or if there is no refresh to call it for.
+    /// Refreshes that passed while the loop ran in modes without the link, in the intervals `without`, needed no call.
+    mutating func beginCall(_ now_ns: Int64, without: () -> [ClosedRange<Int64>]) -> Bool {
+        if beginCallOnTime(now_ns) { return true }
+        guard canBeCalled else { return false }
+        let (divisor, lead_ns, due, without) = (divisor, lead_ns, due, without())
+        let found = source?.withTimeline { timeline, _ in
             let next = Self.next(timeline, now_ns, divisor, lead_ns)
             let latest = lead_ns == nil ? timeline.number(at: now_ns) : next - divisor
             let dropped = Self.dropped(timeline, from: due, to: latest, divisor, lead_ns, without)
@@ -148,60 +147,74 @@ struct LinkState: Sendable {
             return false
         }
         drop(dropped)
-        self.due = next
-        reported.turn(to: latest, latest_ns, next_ns, rate: divided)
+        (self.due, call) = (next, .running)
+        // If another thread has changed the link since the refresh, `ahead` is for a later one.
+        let due_ns = nextCall_ns <= now_ns ? nextCall_ns : latest_ns
+        reported.begin(now_ns, latest, latest_ns, next_ns, due_ns: due_ns, rate: divided)
         return true
     }
 
-    /// Ends a call. Refreshes that passed during it have no call.
+    /// Ends a call, if one has begun. `resolveNextCall` comes next if the link is in a loop.
     mutating func endCall(_ now_ns: Int64) {
+        // A call that was held back does not wait any more either.
+        ahead = nil
+        source?.follow()
+        guard call == .running else { return }
+        call = .ended
         if let called_ns = reported.called_ns { learned_ns = max(Double(now_ns - called_ns), learned_ns * 0.98) }
         // Recorded after the handler has returned; before it, recording would delay the handler.
-        if let owed_ns = unrecordedLateness_ns.take() {
-            if lateness == nil { lateness = LatencyHistogram() }
-            lateness?.record(owed_ns as Int64)
-        }
-        guard !isPaused else { return }
-        let (divisor, lead_ns) = (divisor, lead_ns)
-        let next = source?.withTimeline { Self.next($0, now_ns, divisor, lead_ns) }
-        guard let next, next - due >= divisor else { return }
-        drop((next - due) / divisor)
-        lost = next - divisor
+        if lateness == nil { lateness = LatencyHistogram() }
+        lateness?.record(reported.lateness_ns)
     }
 
-    /// Determines which refresh is due next, and returns the instant of its call; `.max` if there is none. With `keepsDue`, a
-    /// refresh whose instant has come but which has had no call stays the due one.
-    mutating func resolveNextCall(_ now_ns: Int64, keepsDue: Bool = false) -> Int64 {
-        let waiting = keepsDue && timer != nil ? waitingCall(now_ns) : nil
-        (ahead, isDue) = (nil, waiting != nil)
+    /// Determines which refresh is due next, and returns the instant of its call: `.max` if there is none; nil if a refresh whose
+    /// instant has come, but which has had no call, stays the due one.
+    mutating func resolveNextCall(_ now_ns: Int64) -> Int64? {
+        let waiting = waitingCall(now_ns)
+        let hasEnded = call == .ended
+        if hasEnded { call = .none }
+        ahead = nil
         guard !isPaused, let source else {
-            (isDue, isResting) = (false, true)
+            isResting = true
             return .max
         }
-        divide(source.framesPerSecond)
-        let (divisor, lead_ns, over) = (divisor, lead_ns, max(reported.number ?? .min, lost))
-        ahead = source.withTimeline { timeline in
-            var number = waiting?.number ?? Self.next(timeline, now_ns, divisor, lead_ns)
-            // With another lead, or interval, the frame of the latest called or dropped refresh may not have ended yet.
-            if number <= over { number = Self.following(over, divisor) }
-            let following = Self.following(number, divisor)
-            let (refresh_ns, following_ns) = (timeline.instant_ns(number), timeline.instant_ns(following))
-            let lateEnd_ns = divisor == 1 ? following_ns : timeline.instant_ns(number.addingSaturating(1))
-            return Ahead(
-                number: number,
-                refresh_ns: refresh_ns,
-                call_ns: waiting?.call_ns ?? lead_ns.map { max(refresh_ns, following_ns.subtractingSaturating($0)) }
-                    ?? refresh_ns,
-                end_ns: lead_ns == nil ? lateEnd_ns : following_ns,
-                following: following,
-                following_ns: following_ns
-            )
+        source.withTimeline { timeline, framesPerSecond in
+            if hasEnded { dropPassed(timeline, now_ns) }
+            divide(framesPerSecond)
+            ahead = planned(timeline, now_ns, waiting)
         }
         guard let ahead else { return .max }
         if isResting, ahead.number > due { reported.rest() }
         isResting = false
         due = ahead.number
-        return ahead.call_ns
+        return waiting == nil ? ahead.call_ns : nil
+    }
+
+    /// Drops the refreshes that passed during a call.
+    private mutating func dropPassed(_ timeline: RefreshTimeline, _ now_ns: Int64) {
+        let next = Self.next(timeline, now_ns, divisor, lead_ns)
+        guard next - due >= divisor else { return }
+        drop((next - due) / divisor)
+        lost = next - divisor
+    }
+
+    private func planned(_ timeline: RefreshTimeline, _ now_ns: Int64, _ waiting: Ahead?) -> Ahead {
+        let (lead_ns, over) = (lead_ns, max(reported.number ?? .min, lost))
+        var number = waiting?.number ?? Self.next(timeline, now_ns, divisor, lead_ns)
+        // With another lead, or interval, the frame of the latest called or dropped refresh may not have ended yet.
+        if number <= over { number = Self.following(over, divisor) }
+        let following = Self.following(number, divisor)
+        let (refresh_ns, following_ns) = (timeline.instant_ns(number), timeline.instant_ns(following))
+        let lateEnd_ns = divisor == 1 ? following_ns : timeline.instant_ns(number.addingSaturating(1))
+        return Ahead(
+            number: number,
+            refresh_ns: refresh_ns,
+            call_ns: waiting?.call_ns ?? lead_ns.map { max(refresh_ns, following_ns.subtractingSaturating($0)) }
+                ?? refresh_ns,
+            end_ns: lead_ns == nil ? lateEnd_ns : following_ns,
+            following: following,
+            following_ns: following_ns
+        )
     }
 
     /// Returns the call whose instant has come and which was not made yet; nil if there is none.
@@ -303,8 +316,15 @@ extension LinkState {
         /// Whether the display's rate differs from its rate at the call before.
         var hasNewRate: Bool { abs(rates.now - rates.before) > 0.001 * rates.now }
 
-        /// Records what is known of a call before it begins.
-        mutating func turn(to number: Int64, _ timestamp_ns: Int64, _ target_ns: Int64, rate: Double) {
+        /// Turns to the call that begins at `now_ns`, and is late if that is after `due_ns`.
+        mutating func begin(
+            _ now_ns: Int64,
+            _ number: Int64,
+            _ timestamp_ns: Int64,
+            _ target_ns: Int64,
+            due_ns: Int64,
+            rate: Double
+        ) {
             let hasRested = rests != restsBefore
             restsBefore = rests
             if let before_ns = self.timestamp_ns {
@@ -314,15 +334,12 @@ extension LinkState {
             self.number = number
             rates = (rate, calls > 0 ? rates.now : rate)
             calls += 1
+            if let called_ns { rawDelta_ns = now_ns - called_ns }
+            called_ns = now_ns
+            lateness_ns = now_ns - due_ns
         }
 
         mutating func rest() { rests += 1 }
-
-        mutating func begin(_ now_ns: Int64, due_ns: Int64?) {
-            if let called_ns { rawDelta_ns = now_ns - called_ns }
-            called_ns = now_ns
-            if let due_ns { lateness_ns = now_ns - due_ns }
-        }
     }
 }
 #endif

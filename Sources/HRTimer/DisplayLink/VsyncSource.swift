@@ -173,16 +173,23 @@ extension VsyncSource {
     }
 }
 
-// Links call these functions with their own lock held; it is taken before the source's lock.
+// Links call these functions with their own lock held, or their loop's, or both; these are taken before the source's lock.
 extension VsyncSource {
     /// Begins the refreshes at `now_ns` if they have not begun. Returns false if they are on another clock than `time`.
     func begin(_ time: TimeBase, now_ns: Int64) -> Bool {
         core.withLock { $0.begin(time, now_ns: now_ns) }
     }
 
-    /// Calls `body` with the known refreshes; returns nil if they have not begun. Every change of them notifies all links.
-    func withTimeline<Result>(_ body: (RefreshTimeline) -> Result) -> Result? {
-        core.withLock { $0.timeline.map(body) }
+    /// Calls `body` with the known refreshes and their rate; returns nil if they have not begun. Every change of them notifies all
+    /// links.
+    func withTimeline<Result>(_ body: (RefreshTimeline, _ framesPerSecond: Double) -> Result) -> Result? {
+        core.withLock { core in core.timeline.map { body($0, core.framesPerSecond) } }
+    }
+
+    /// Makes the refreshes after the next follow the display. Called after each call of a link, before its next one is computed;
+    /// `tend`, which comes after that, notifies the other links.
+    func follow() {
+        if kind != .virtual, !isInForkedChild { core.withLock { $0.follow($0.now_ns) } }
     }
 }
 
@@ -228,25 +235,15 @@ extension VsyncSource {
         if core.withLock({ $0.members.removeValue(forKey: id) }) != nil { host() }
     }
 
-    /// Makes the refreshes after the next follow the display. Called after each call of a link, before its next one is
-    /// computed.
-    func follow(after link: DisplayLink) {
-        guard kind != .virtual, !isInForkedChild else { return }
-        let links = core.withLock { core in
-            core.follow(core.now_ns)
-            return core.linksToNotify()
-        }
-        notify(links.filter { $0 !== link })
-    }
-
-    /// Does regular work: requests the next refresh, or opens a lost driver again. Called after each call of a link.
+    /// Does regular work: requests the next refresh, or opens a lost driver again. Called after each call of a link, when the
+    /// next one is armed.
     func tend(after link: DisplayLink? = nil) {
         guard kind != .virtual, !isInForkedChild else { return }
         let (isOverdue, answers) = core.withLock { ($0.isOverdue($0.now_ns), $0.answers) }
         // Others may have read events of the surface. Unread ones are left to the loop that watches, unless that does not run.
         if isOverdue || kind == .wayland { drain(reads: isOverdue) }
         // The loop that watches did not take the answers, but the link's loop runs and can watch instead.
-        if isOverdue, core.withLock({ $0.answers }) != answers, let loop = link?.state.withLock({ $0.loop }) {
+        if isOverdue, core.withLock({ $0.answers }) != answers, let loop = link?.withState({ $0.loop }) {
             host(preferring: loop)
         }
         let (mustOpen, links) = core.withLock { core -> (Bool, [DisplayLink]) in

@@ -61,8 +61,10 @@ extension LoopState {
     }
 }
 
-extension Fire {
-    /// Takes the timer, which has left its loop, out of the fire. A loop has no owners other than loop timers.
-    mutating func takeTimer() -> LoopTimer? { takeOwner().map { unsafeDowncast($0, to: LoopTimer.self) } }
+/// An owner whose timer is in a loop: a loop's timer, or a display link.
+protocol LoopOwner: TimerOwner {
+    /// Ends a call that a loop has made of an owner whose timer is no longer in that loop, or that is in another one by now.
+    /// Called without a lock, on the loop's thread.
+    func endCallElsewhere(by core: LoopCore, for deadline_ns: Int64, now_ns: Int64)
 }
 #endif

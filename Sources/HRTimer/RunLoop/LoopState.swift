@@ -2,11 +2,12 @@
 import CHRTimer
 import HRTimerCore
 
-/// What a loop keeps under its lock, with the states of the timers in it. Any thread may touch it with the lock held.
+/// What a loop keeps under its lock, with the states of the timers and display links in it. Any thread may touch it with the
+/// lock held.
 ///
 /// Lock order: a timer's `lock`, and that of a source, trigger or observer, may be held when this lock is taken, never the
 /// other way round. While this lock is held, others are taken only to wake the loop's thread, to set the alarm of a
-/// `FollowedClock`, and to read a virtual clock.
+/// `FollowedClock`, and to read a virtual clock or a display's refreshes.
 struct LoopState: ~Copyable, Sendable {
     var modes = ModeTable()
     /// The core that fires the timers. Its groups are sets of modes.
@@ -21,7 +22,7 @@ struct LoopState: ~Copyable, Sendable {
     private(set) var run: Run?
     /// The runs inside whose handlers that one was begun, the outermost first.
     private var outerRuns: [Run] = []
-    /// The runs before; nil unless somebody asks for them.
+    /// The runs before; nil unless somebody asks for them, since it costs two readings of the clock for each run.
     var runLog: RunLog?
     /// The index of the mode in which a host calls `process`.
     var hostIndex: Int?
@@ -140,11 +141,11 @@ extension LoopState {
 
 // Adds, changes and removes timers. Tokens must be live, unless a function allows others.
 extension LoopState {
-    mutating func addTimer(_ timer: LoopTimer, to mode: TimerLoop.Mode) -> TimerToken {
+    mutating func addTimer(_ owner: any LoopOwner, keepsRunning: Bool = true, to mode: TimerLoop.Mode) -> TimerToken {
         let set = modes.adding(modes.index(of: mode), to: ModeTable.nowhere)
         serve(set)
-        let token = core.addOwned(timer, group: set)
-        if timer.state.keepsLoopRunning {
+        let token = core.addOwned(owner, group: set)
+        if keepsRunning {
             modes.addMember(set)
         } else {
             quietTimers.insert(token.slot)

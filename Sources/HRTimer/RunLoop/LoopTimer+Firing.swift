@@ -30,9 +30,11 @@ extension LoopTimer {
 }
 
 // The loop's core calls these with its lock held, which guards the state of a timer in the loop; `coreHasEnded` without it.
-extension LoopTimer: TimerOwner {
+extension LoopTimer: LoopOwner {
     // A loop's timer is moved in the core at once.
     package func laterDeadline(_ core: inout FiringCore, than armed_ns: Int64) -> Int64? { nil }
+
+    package func shownDeadline_ns(_ armed_ns: Int64) -> Int64 { state.deadline_ns }
 
     package func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
         switch state.beginCall(now_ns: now_ns) {
@@ -91,10 +93,11 @@ extension TimerLoop {
         if after == .armed { return hasNext }
         switch after {
         case .armed, .unfinished: break
-        case .ended: fire.takeTimer()?.leave(core, fire.token)
+        // Of a loop's owners, only its timers end by themselves.
+        case .ended: (fire.takeOwner() as? LoopTimer)?.leave(core, fire.token)
         case .elsewhere:
-            let deadline_ns = fire.deadline_ns
-            fire.takeTimer()?.endCallElsewhere(by: core, for: deadline_ns, now_ns: now_ns)
+            let (owner, deadline_ns) = (fire.takeOwner() as? any LoopOwner, fire.deadline_ns)
+            owner?.endCallElsewhere(by: core, for: deadline_ns, now_ns: now_ns)
         }
         fire.letGo()
         now_ns = core.time.now_ns

@@ -115,7 +115,7 @@ extension LoopTimer {
                         state.takeReferences(&released)
                         return .ended
                     }
-                    link.token = loop.addTimer(self, to: mode)
+                    link.token = loop.addTimer(self, keepsRunning: state.keepsLoopRunning, to: mode)
                     link.core = core
                     state.resolveDeadline(core.time)
                     return .added(mustWake: rearm(link.token, &loop))

@@ -1,4 +1,6 @@
 #if os(Linux)
+import HRTimerCore
+
 /// The latest runs of a loop and their modes, which show when timers of other modes could not be called.
 struct RunLog: Sendable {
     struct Entry: Sendable {
@@ -33,27 +35,15 @@ extension LoopState {
     }
 }
 
-extension TimerLoop {
-    /// Makes the loop note from now on when it runs in which mode, which costs two readings of the clock for each run.
-    func logRuns() {
-        state.withLock { state in
-            if state.runLog == nil { state.runLog = RunLog() }
-        }
-    }
-
+extension LoopState {
     /// Returns when the loop ran in modes that the timer is not in, as far as the log still has it.
-    func runsWithout(_ timer: LoopTimer, now_ns: Int64) -> [ClosedRange<Int64>] {
-        timer.withLink { link in
-            guard link.core === core, !core.isInForkedChild else { return [] }
-            return core.state.withLock { state in
-                guard state.core.isLive(link.token), let log = state.runLog else { return [] }
-                let modes = state.core.group(of: link.token)
-                let present = state.runs.map { RunLog.Entry(index: $0.index, begin_ns: $0.begin_ns, end_ns: now_ns) }
-                return (log.entries + present)
-                    .filter { !state.modes.contains(modes, $0.index) && $0.begin_ns < $0.end_ns }
-                    .map { $0.begin_ns...$0.end_ns }
-            }
-        }
+    func runsWithout(_ token: TimerToken, now_ns: Int64) -> [ClosedRange<Int64>] {
+        guard core.isLive(token), let log = runLog else { return [] }
+        let group = core.group(of: token)
+        let present = runs.map { RunLog.Entry(index: $0.index, begin_ns: $0.begin_ns, end_ns: now_ns) }
+        return (log.entries + present)
+            .filter { !modes.contains(group, $0.index) && $0.begin_ns < $0.end_ns }
+            .map { $0.begin_ns...$0.end_ns }
     }
 }
 #endif

@@ -88,7 +88,7 @@ extension TimerLoop {
             var earliest_ns = Int64.max
             if !state.isEnded {
                 state.core.forEachTimer { _, target in
-                    earliest_ns = min(earliest_ns, Self.timer(target)?.state.deadline_ns ?? .max)
+                    if case .owner(let owner) = target { earliest_ns = min(earliest_ns, owner.shownDeadline_ns(.max)) }
                 }
             }
             return earliest_ns

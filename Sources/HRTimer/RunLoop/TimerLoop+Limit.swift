@@ -18,21 +18,13 @@ extension TimerLoop {
         }
     }
 
-    /// Returns the deadline of a loop's timer. For a timer that follows another clock, this is the deadline as far as it is
-    /// known now. With the loop's lock held.
+    /// Returns the deadline of a loop's timer or display link. For a timer that follows another clock, this is the deadline as
+    /// far as it is known now. With the loop's lock held.
     static func shownDeadline_ns(_ target: TimerTarget?, _ time: TimeBase) -> Int64 {
-        guard let timer = timer(target) else { return .max }
-        let deadline_ns = timer.state.deadline_ns
-        return timer.followed == nil ? deadline_ns : min(deadline_ns, timer.state.shownDeadline_ns(time))
-    }
-
-    /// Returns the timer of a record in a loop's core.
-    static func timer(_ target: TimerTarget?) -> LoopTimer? {
-        switch target {
-        // A loop has no other owners.
-        case .owner(let owner): unsafeDowncast(owner, to: LoopTimer.self)
-        default: nil
-        }
+        guard case .owner(let owner) = target else { return .max }
+        let deadline_ns = owner.shownDeadline_ns(.max)
+        guard let timer = owner as? LoopTimer, timer.followed != nil else { return deadline_ns }
+        return min(deadline_ns, timer.state.shownDeadline_ns(time))
     }
 }
 #endif

@@ -37,7 +37,11 @@ struct FairnessTests {
             let ticks = SharedTicks(on: wall.host, Microseconds(), .burst)
             let dates = Iterating(DateIterator(consumer: ticks.makeConsumer(tolerance: .zero)))
             time.advance(by: .seconds(3600))
-            return { await dates.next() }
+            return {
+                await dates.next()
+                // The ticks end with their engine.
+                withExtendedLifetime(wall) {}
+            }
         case .sleep: return { try? await clock.sleep(until: start) }
         case .wallSleep: return { try? await wall.sleep(until: wallStart) }
         }

@@ -214,15 +214,66 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A link's timer has the precision of the link")
+    @Test("A loop waits precisely for the calls of a precise link, and for those alone")
     func precision() {
         let link = DisplayLink(framesPerSecond: 100) { _ in }
         link.precision = .precise
         link.add(to: loop, forMode: .default)
-        #expect(link.state.withLock { $0.timer }?.precision == .precise)
+        #expect(nextPrecise_ns == at(10).nanoseconds)
+        loop.run(until: at(25))
+        #expect(nextPrecise_ns == at(30).nanoseconds)
         link.precision = .normal
-        #expect(link.state.withLock { $0.timer }?.precision == .normal)
+        #expect(nextPrecise_ns == .max)
+        link.precision = .precise
+        #expect(nextPrecise_ns == at(30).nanoseconds)
+        #expect(link.statistics.fires == 2 && link.lateness.max == .zero)
         link.invalidate()
+    }
+
+    private var nextPrecise_ns: Int64 {
+        loop.core.state.withLock { state in
+            while state.core.normalize() {}
+            return state.core.nextPrecise_ns
+        }
+    }
+
+    @Test(
+        "A link that was changed in no loop, or left its loop in its handler, has a zero delta in the first call after it"
+    )
+    func deltaAfterChanges() {
+        let deltas = Recorder<Duration>()
+        let link = DisplayLink(framesPerSecond: 100) { [loop] link in
+            deltas.append(link.delta)
+            if deltas.count == 4 { link.remove(from: loop, forMode: .default) }
+        }
+        link.add(to: loop, forMode: .default)
+        loop.run(until: at(25))
+        link.remove(from: loop, forMode: .default)
+        link.frameInterval = 2
+        link.frameInterval = 1
+        for begin in [1000.0, 2000] {
+            time.advance(to: at(begin))
+            link.add(to: loop, forMode: .default)
+            loop.run(until: at(begin + 25))
+        }
+        let frame = Duration.milliseconds(10)
+        #expect(deltas.all == [.zero, frame, .zero, frame, .zero, frame])
+        #expect(link.statistics.fires == 6 && link.lateness.count == 6 && link.droppedFrames == 0)
+        link.invalidate()
+    }
+
+    @Test("The deadline of a link's next call is shown by its loop, and a paused link has none")
+    func shown() {
+        let link = DisplayLink(framesPerSecond: 100) { _ in }
+        link.add(to: loop, forMode: .default)
+        loop.run(until: at(15))
+        #expect(loop.limitInstant(forMode: .default) == at(20))
+        link.wakeLead = .fixed(.milliseconds(3))
+        #expect(loop.limitInstant(forMode: .default) == at(27))
+        link.isPaused = true
+        #expect(loop.limitInstant(forMode: .default) == .distantFuture)
+        link.invalidate()
+        #expect(loop.limitInstant(forMode: .default) == nil)
     }
 
     @Test("After a year at 60000/1001 Hz a link's refreshes are less than a nanosecond off")

@@ -92,7 +92,7 @@ import Testing
         let source = VsyncSource(frameRate: FrameRate(100))
         let numbers = Recorder<Int64>()
         let link = DisplayLink(source: source) { [time] link in
-            numbers.append(link.state.withLock { $0.reported.number } ?? -1)
+            numbers.append(link.withState { $0.reported.number } ?? -1)
             // Past 27 ms, when the call for the next frame should have come.
             if numbers.count == 2 { time.advance(by: .milliseconds(11)) }
         }
@@ -113,7 +113,7 @@ import Testing
     func frameIsOver() {
         let numbers = Recorder<Int64>()
         let link = DisplayLink(source: VsyncSource(frameRate: FrameRate(100))) { link in
-            numbers.append(link.state.withLock { $0.reported.number } ?? -1)
+            numbers.append(link.withState { $0.reported.number } ?? -1)
         }
         link.frameInterval = 5
         link.wakeLead = .fixed(.milliseconds(3))

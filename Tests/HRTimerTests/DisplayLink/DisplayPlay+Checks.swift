@@ -29,7 +29,7 @@ extension DisplayPlay {
         guard expected.contains(name), called.insert(name).inserted, let should = model.beginCall(name, now_ns) else {
             return differ("a call of \(name) that should not be")
         }
-        let reported = link.state.withLock { $0.reported }
+        let reported = link.withState { $0.reported }
         let isDroppedOnly = reported.number == should.number
         guard isDroppedOnly else {
             return differ("\(name) was called for \(reported.number ?? -1), not \(should.number)")
@@ -57,7 +57,7 @@ extension DisplayPlay {
 
     /// Checks a call on a learnt display. Its time depends on the answers of the driver; what it reports does not.
     func callsOfLearnt(_ name: Int, _ link: DisplayLink, _ now_ns: Int64) {
-        let reported = link.state.withLock { $0.reported }
+        let reported = link.withState { $0.reported }
         guard let number = reported.number, let told_ns = reported.timestamp_ns, let state = model.links[name] else {
             return
         }

@@ -147,20 +147,20 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A late release of a link's former stay in one loop does not remove it from another")
+    @Test("The late end of a loop that a link was in before does not remove it from another one")
     func lateEndOfStay() {
         let link = link(in: idle)
-        var former = link.state.withLock { $0.timer }
         link.remove(from: idle, forMode: .default)
         link.add(to: busy, forMode: .default)
-        withExtendedLifetime(former) {}
-        former = nil
+        idle.end()
+        // As if the link had been removed when that loop had ended but not told its links yet.
+        link.coreHasEnded()
         #expect(link.isInLoop)
         run(1)
         #expect(ticks.count > 50)
         // Otherwise the link would not know that it is in a loop.
-        link.add(to: idle, forMode: .default)
-        #expect(idle.liveTimers == 0)
+        link.add(to: TimerLoop(time: time.base), forMode: .default)
+        #expect(busy.liveTimers == 1)
         link.invalidate()
         #expect(busy.liveTimers == 0)
     }
@@ -198,7 +198,7 @@ import Testing
         let book = Book()
         let links = [1, 2, 3, 5, 7].map { interval in
             let link = DisplayLink(source: source) { [time] link in
-                let reported = link.state.withLock { $0.reported }
+                let reported = link.withState { $0.reported }
                 guard let number = reported.number, let timestamp_ns = reported.timestamp_ns else { return }
                 book.note(number, timestamp_ns, by: interval)
                 // A call is never before its refresh, and not late either in a loop that has nothing else to do.
@@ -261,7 +261,7 @@ import Testing
     func changesWhenDue() {
         let numbers = Recorder<Int64>()
         let link = DisplayLink(source: VsyncSource(frameRate: FrameRate(100))) { link in
-            numbers.append(link.state.withLock { $0.reported.number } ?? -1)
+            numbers.append(link.withState { $0.reported.number } ?? -1)
         }
         link.add(to: busy, forMode: .default)
         let start = time.now
