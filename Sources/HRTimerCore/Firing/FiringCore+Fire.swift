@@ -90,9 +90,11 @@ extension FiringCore {
         fire.leftOut = 0
         fire.outer = running
         running = Call(token: fire.token, thread: hrt_thread_pointer())
-        let isCalled = prepare(target, max(now_ns, entry.place_ns), &fire)
-        fire.lateFrom_ns = max(fire.deadline_ns, records[slot].lateFrom_ns)
         fire.tolerance_ns = allowedLateness_ns(of: slot)
+        // Read before: an owner may end its timer, and with it the record.
+        let lateFrom_ns = records[slot].lateFrom_ns
+        let isCalled = prepare(target, max(now_ns, entry.place_ns), &fire)
+        fire.lateFrom_ns = max(fire.deadline_ns, lateFrom_ns)
         if !isCalled {
             running = fire.outer
             fire.isBeforeDeadline = false
