@@ -4,7 +4,7 @@
 /// A timer of an engine and a source have it in the core's record. A loop's timer has it in its own object, since it exists
 /// before its loop and after it; the loop's core reads it there. One `begin` and one `end` decide about all of them.
 package struct TimerSchedule: Sendable {
-    // In this order the record's flags fit behind it.
+    // The recurrence is last, since it ends with a byte: the small fields of a record use the rest of that word.
     package var jitter: TickJitter?
     /// The next nominal deadline. It stays until a call for it has ended.
     package var position = GridPosition(deadline_ns: .max)

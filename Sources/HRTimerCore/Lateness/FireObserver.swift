@@ -22,7 +22,7 @@ package protocol FireObserver: Sendable {
 /// The place of a driver's observer: nil unless somebody watches. Any thread may begin to watch while the driver's thread runs.
 package struct ObserverPlace: ~Copyable, Sendable {
     private let configured: (any FireObserver)?
-    // Unsafe: set once, to an object that this value holds from then on.
+    // Safe: set once, to an object that this value retains until it ends; who reads it holds the driver, and so this value.
     private let reporting = Atomic<Unmanaged<LatenessObserver>?>(nil)
 
     /// `configured` watches from the start.

@@ -23,7 +23,7 @@ package final class LatenessObserver: FireObserver, @unchecked Sendable {
     nonisolated(unsafe) private var own = Own()
     private let handlers = LateHandlers()
     private let shared = Locked(Shared())
-    // Unsafe: `shared` keeps the reference as long as this object exists.
+    // Safe: `shared` keeps the recorder as long as this object exists.
     private let recorder = Atomic<Unmanaged<FlightRecorder>?>(nil)
 
     private struct Own: ~Copyable {
