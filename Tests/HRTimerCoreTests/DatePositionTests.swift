@@ -113,4 +113,24 @@ import Testing
         // Calls were for 600 and 700.
         #expect(dates == [500, 800, 900, 1000, 1100])
     }
+
+    @Test(
+        "A date that was missed long ago comes after a step back, however many calls there were since",
+        arguments: [
+            MissedTickPolicy.merge, .mergeToGrid, .skip,
+        ]
+    )
+    func longAgo(policy: MissedTickPolicy) {
+        var position = DatePosition(Equal(interval_ns: 100), after: 0, policy)
+        // Without a call for 200.
+        var now_ns: Int64 = 100
+        while position.deadline_ns < 10_000 {
+            now_ns = position.deadline_ns == 100 ? 250 : position.deadline_ns
+            if position.begin(now_ns: now_ns) != nil { position.end(now_ns: now_ns) }
+        }
+        let isMoved = position.setClockBack(to: 50)
+        #expect(isMoved)
+        // With .skip no call was for 100 either.
+        #expect(position.deadline_ns == (policy == .skip ? 100 : 200))
+    }
 }

@@ -15,7 +15,7 @@ package struct DatePosition: Sendable {
     /// The next date, or the instant to which somebody moved the call; `Int64.max` for none.
     package private(set) var deadline_ns: Int64
     /// Dates without a call since the last call, for the next one to report.
-    package private(set) var unreported = 0
+    package internal(set) var unreported = 0
     /// The first date after the deadline; nil if nobody has asked for it yet.
     private var following_ns: Int64?
     /// The dates that calls were for, in ranges that leave out none; the last call's range is the last one.
@@ -55,42 +55,17 @@ package struct DatePosition: Sendable {
     /// Decides about the deadline, which has come, as `Recurrence.begin` does. Returns how many dates the call is to report
     /// beside its own, or nil if the policy leaves the call out.
     package mutating func begin(now_ns: Int64) -> Int? {
-        let reported = unreported
-        unreported = 0
-        let begun_ns = deadline_ns
-        switch policy {
-        case .delay:
-            noteCall(begun_ns)
-            deadline_ns = .max
-            return reported
-        case .burst:
-            noteCall(begun_ns)
-            advance(to: following())
-            return reported
-        case .merge, .mergeToGrid:
-            noteCall(begun_ns)
-            return reported + pass(now_ns)
-        case .skip:
-            let missed = pass(now_ns)
-            if missed == 0 {
-                noteCall(begun_ns)
-                return reported
-            }
-            unreported = reported + missed + 1
-            return nil
-        }
+        let (policy, former) = (policy, (called, successor_ns))
+        noteCall(deadline_ns)
+        let reported = policy.begin(&self, now_ns: now_ns)
+        if reported == nil { (called, successor_ns) = former }
+        return reported
     }
 
     /// Decides about the next date when the handler has returned, as `Recurrence.end` does.
     package mutating func end(now_ns: Int64) {
-        switch policy {
-        case .delay:
-            advance(to: first(after: now_ns))
-        case .mergeToGrid where deadline_ns <= now_ns:
-            unreported += pass(now_ns) + 1
-        case .merge, .mergeToGrid, .burst, .skip:
-            break
-        }
+        let policy = policy
+        policy.end(&self, now_ns: now_ns)
         _ = following()
     }
 
@@ -139,15 +114,23 @@ package struct DatePosition: Sendable {
     }
 
     private mutating func following() -> Int64 {
-        if let following_ns { return following_ns }
-        let date_ns = first(after: deadline_ns)
+        let date_ns = following_ns ?? first(after: deadline_ns)
         following_ns = date_ns
         if deadline_ns == called.last?.upperBound { successor_ns = date_ns }
         return date_ns
     }
+}
 
-    /// Moves to the first date after `now_ns`. Returns how many dates lie between that and the former deadline.
-    private mutating func pass(_ now_ns: Int64) -> Int {
+extension DatePosition: TickPlace {
+    mutating func advance() { advance(to: following()) }
+
+    mutating func pause() { deadline_ns = .max }
+
+    mutating func restart(at now_ns: Int64) { advance(to: first(after: now_ns)) }
+
+    func hasCome(by now_ns: Int64) -> Bool { deadline_ns <= now_ns }
+
+    mutating func pass(_ now_ns: Int64) -> Int {
         var missed = 0
         var next_ns = following()
         while next_ns <= now_ns {

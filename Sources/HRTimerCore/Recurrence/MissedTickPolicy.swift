@@ -44,39 +44,68 @@ public enum MissedTickPolicy: Sendable, Hashable, CaseIterable {
     case delay
 }
 
-// What `Recurrence` and the faces ask about a policy: they do not tell the policies apart by name. Each answer is a bit of a
-// mask in the code, whereas a switch with five ways in a fire would read a table in another page.
+/// A place in a sequence of ticks, which a policy moves: on a grid, or among dates.
+protocol TickPlace {
+    /// Ticks without a call since the last call, for the next one to report.
+    var unreported: Int { get set }
+
+    /// Goes on to the next tick.
+    mutating func advance()
+
+    /// Has no tick until `restart`.
+    mutating func pause()
+
+    /// Goes on to the first tick after a handler that has returned at `now_ns`, by which a new grid begins.
+    mutating func restart(at now_ns: Int64)
+
+    /// Whether the tick has come.
+    func hasCome(by now_ns: Int64) -> Bool
+
+    /// Goes on from a tick that has come to the first one that has not. Returns how many lie between.
+    mutating func pass(_ now_ns: Int64) -> Int
+}
+
 extension MissedTickPolicy {
-    /// Whether the return of the handler takes part in deciding the next deadline.
-    package var decidesAtReturn: Bool {
+    /// Decides about a tick that has come, at the instant of the call. Returns how many ticks the call is to report beside its own,
+    /// or nil if the tick is left out. Afterwards `place` has the next tick, which holds unless `end` changes it.
+    func begin(_ place: inout some TickPlace, now_ns: Int64) -> Int? {
+        let reported = place.unreported
+        place.unreported = 0
         switch self {
-        case .mergeToGrid, .delay: true
-        case .merge, .burst, .skip: false
+        case .merge, .mergeToGrid:
+            return reported.addingSaturating(place.pass(now_ns))
+        case .burst:
+            place.advance()
+            return reported
+        case .skip:
+            let missed = place.pass(now_ns)
+            if missed == 0 { return reported }
+            place.unreported = reported.addingSaturating(missed).addingSaturating(1)
+            return nil
+        case .delay:
+            place.pause()
+            return reported
         }
     }
 
-    /// Whether there is no next deadline before the handler returns: the interval begins at the return, and no grid stays.
-    package var countsFromReturn: Bool {
+    /// Decides about the next tick when the handler has returned at `now_ns`.
+    func end(_ place: inout some TickPlace, now_ns: Int64) {
         switch self {
-        case .delay: true
-        case .merge, .mergeToGrid, .burst, .skip: false
+        case .mergeToGrid:
+            guard place.hasCome(by: now_ns) else { return }
+            let missed = place.pass(now_ns)
+            place.unreported = place.unreported.addingSaturating(missed).addingSaturating(1)
+        case .delay:
+            place.restart(at: now_ns)
+        case .merge, .burst, .skip: break
         }
     }
 
-    /// Whether each nominal deadline gets a call of its own.
-    var callsForEach: Bool {
-        switch self {
-        case .burst: true
-        case .merge, .mergeToGrid, .skip, .delay: false
-        }
-    }
+    /// Whether the interval begins when the handler returns, and no grid stays.
+    package var countsFromReturn: Bool { self == .delay }
+}
 
-    /// Whether a call that is late by an interval or more is left out.
-    var leavesOutLate: Bool {
-        switch self {
-        case .skip: true
-        case .merge, .mergeToGrid, .burst, .delay: false
-        }
-    }
+extension Int {
+    fileprivate func addingSaturating(_ other: Int) -> Int { Int(Int64(self).addingSaturating(Int64(other))) }
 }
 #endif

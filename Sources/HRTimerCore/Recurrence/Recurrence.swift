@@ -73,8 +73,6 @@ package struct GridPosition: Sendable, Equatable {
     /// Moves to another deadline. Unreported ticks stay unreported.
     package mutating func move(to deadline: ExactInstant) { self.deadline = deadline }
 
-    fileprivate mutating func advance(by interval: ExactInterval) { deadline.advance(by: interval) }
-
     /// Returns the latest nominal deadline at or before `now_ns`, which must not be before this one.
     fileprivate func latest_ns(at now_ns: Int64, every interval: ExactInterval) -> Int64 {
         var latest = deadline
@@ -98,58 +96,56 @@ package struct GridPosition: Sendable, Equatable {
 
 extension Recurrence {
     /// Decides about the deadline of `position`, which has come, with its jitter: `deadline_ns <= now_ns`, the instant of the
-    /// call.
-    ///
-    /// Returns how many ticks the call is to report beside its own, or nil if the policy leaves this tick out. Afterwards
-    /// `position` has the next nominal deadline, which holds unless `end` changes it.
+    /// call. See `MissedTickPolicy.begin`; a timer that fires once has no next deadline.
     package func begin(_ position: inout GridPosition, now_ns: Int64, _ jitter: TickJitter? = nil) -> Int? {
-        let reported = position.unreported
-        position.unreported = 0
         guard repeats else {
-            position.deadline_ns = .max
-            return reported
+            defer { position = GridPosition(deadline_ns: .max) }
+            return position.unreported
         }
-        if policy.countsFromReturn {
-            position.deadline_ns = .max
-            return reported
-        }
-        if policy.callsForEach {
-            position.advance(by: interval)
-            return reported
-        }
-        let missed = position.pass(passable_ns(position, now_ns, jitter), by: interval)
-        if missed > 0, policy.leavesOutLate {
-            position.unreported = reported.addingSaturating(missed).addingSaturating(1)
-            return nil
-        }
-        return reported.addingSaturating(missed)
+        var place = GridPlace(position: position, recurrence: self, jitter: jitter)
+        defer { position = place.position }
+        return policy.begin(&place, now_ns: now_ns)
     }
 
     /// Decides about the next deadline when the handler has returned at `now_ns`.
     package func end(_ position: inout GridPosition, now_ns: Int64, _ jitter: TickJitter? = nil) {
-        guard repeats, policy.decidesAtReturn else { return }
-        if policy.countsFromReturn {
-            position.move(to: ExactInstant(now_ns))
-            position.advance(by: interval)
-            return
-        }
-        let passable_ns = passable_ns(position, now_ns, jitter)
-        if position.deadline_ns <= passable_ns {
-            let missed = position.pass(passable_ns, by: interval)
-            position.unreported = position.unreported.addingSaturating(missed).addingSaturating(1)
-        }
-    }
-
-    /// Returns the instant up to which nominal deadlines have come: the latest may still wait for its jitter, and is not
-    /// missed.
-    private func passable_ns(_ position: GridPosition, _ now_ns: Int64, _ jitter: TickJitter?) -> Int64 {
-        guard let jitter, repeats, position.deadline_ns <= now_ns else { return now_ns }
-        let latest_ns = position.latest_ns(at: now_ns, every: interval)
-        return jitter.deadline_ns(latest_ns, self) <= now_ns ? now_ns : latest_ns.subtractingSaturating(1)
+        guard repeats else { return }
+        var place = GridPlace(position: position, recurrence: self, jitter: jitter)
+        policy.end(&place, now_ns: now_ns)
+        position = place.position
     }
 }
 
-extension Int {
-    fileprivate func addingSaturating(_ other: Int) -> Int { Int(Int64(self).addingSaturating(Int64(other))) }
+/// A position on the grid of a recurrence, whose ticks may have a jitter.
+private struct GridPlace: TickPlace {
+    var position: GridPosition
+    let recurrence: Recurrence
+    let jitter: TickJitter?
+
+    var unreported: Int {
+        get { position.unreported }
+        set { position.unreported = newValue }
+    }
+
+    mutating func advance() { position.deadline.advance(by: recurrence.interval) }
+
+    mutating func pause() { position.deadline_ns = .max }
+
+    mutating func restart(at now_ns: Int64) {
+        position.move(to: ExactInstant(now_ns))
+        advance()
+    }
+
+    func hasCome(by now_ns: Int64) -> Bool { position.deadline_ns <= passable_ns(now_ns) }
+
+    mutating func pass(_ now_ns: Int64) -> Int { position.pass(passable_ns(now_ns), by: recurrence.interval) }
+
+    /// Returns the instant up to which nominal deadlines have come: the latest may still wait for its jitter, and is not
+    /// missed.
+    private func passable_ns(_ now_ns: Int64) -> Int64 {
+        guard let jitter, position.deadline_ns <= now_ns else { return now_ns }
+        let latest_ns = position.latest_ns(at: now_ns, every: recurrence.interval)
+        return jitter.deadline_ns(latest_ns, recurrence) <= now_ns ? now_ns : latest_ns.subtractingSaturating(1)
+    }
 }
 #endif
