@@ -46,7 +46,7 @@ extension SourceCore {
         do {
             var left = Left()
             withLock { state, engine in
-                state.running = hrt_thread_pointer()
+                state.call = .running(hrt_thread_pointer())
                 letGo(&state, &engine, &left)
             }
             left.rest?.owned.cancel?.run()
@@ -54,7 +54,7 @@ extension SourceCore {
         }
         // Everything is freed before a waiting thread goes on.
         let latch = withLock { state in
-            state.running = nil
+            state.call = .none
             return state.whileRunning.release()
         }
         latch?.open()
@@ -80,7 +80,7 @@ extension SourceCore {
     private func freeWithoutCall() {
         var left = Left()
         let latch = withLock { state, engine -> Latch? in
-            if state.running != nil { return nil }
+            if case .running = state.call { return nil }
             letGo(&state, &engine, &left)
             return state.whileRunning.release()
         }

@@ -7,9 +7,9 @@ extension SourceCore: TimerOwner {
     /// Arms the engine's timer if a call may come, and disarms it otherwise. Returns true if the caller must wake the engine.
     func rearm(_ state: inout State, _ engine: inout FiringCore) -> Bool {
         // A source that was never active is not armed.
-        guard let timer = state.timer, state.isActive, !engine.isShutDown else { return false }
+        guard let timer = state.timer, state.life != .inactive, !engine.isShutDown else { return false }
         var deadline_ns = Int64.max
-        if !state.isCancelled, !state.isInFlight, state.suspensions == 0, !state.isIdle {
+        if state.mayBegin, state.life != .idle {
             let record = engine.record(of: timer)
             deadline_ns = record.pointee.schedule.deadline_ns
             let isOpen =
@@ -56,7 +56,7 @@ extension SourceCore: TimerOwner {
         isAfterCall: Bool = false
     ) -> (mustWake: Bool, submit: Callback?) {
         if let submit = state.submit, isDue(state, engine) {
-            state.isInFlight = true
+            state.call = .submitted
             noteSubmittedHere(&state, now_ns: core.time.now_ns, isAfterCall: isAfterCall)
             engine.countFire()
             return (rearm(&state, &engine), submit)
@@ -73,7 +73,7 @@ extension SourceCore: TimerOwner {
 
     /// Whether a call of the event handler may be made now.
     private func isDue(_ state: borrowing State, _ engine: borrowing FiringCore) -> Bool {
-        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0, state.event != nil,
+        guard state.mayBegin, state.event != nil,
             let deadline_ns = record(state, engine)?.pointee.schedule.deadline_ns
         else { return false }
         return deadline_ns < .max && deadline_ns <= now_ns(state)
@@ -81,7 +81,7 @@ extension SourceCore: TimerOwner {
 
     package func shownDeadline_ns(_ armed_ns: Int64) -> Int64 {
         // While a call is in flight, no deadline is waited for.
-        if state.isInFlight { return .max }
+        guard state.call.isNone else { return .max }
         let movable_ns = movable_ns.load(ordering: .relaxed)
         // A deadline that had passed when it was armed may be armed for a later instant.
         return movable_ns == Self.closed ? armed_ns : max(armed_ns, movable_ns)
@@ -102,12 +102,12 @@ extension SourceCore: TimerOwner {
         // Closed once more: a thread may have moved the deadline after the engine looked.
         close(engine)
         let record = engine.record(of: fire.token)
-        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return false }
+        guard state.mayBegin else { return false }
         let now_ns = state.alarm?.time.now_ns ?? now_ns
         guard state.event != nil else {
             beIdle(now_ns, &state, record)
             // A thread rescheduled the source for a later deadline.
-            if !state.isIdle { rearmForLater(&engine) }
+            if state.life != .idle { rearmForLater(&engine) }
             return false
         }
         if state.submit != nil { return prepareSubmission(now_ns, record, &engine, &fire) }
@@ -115,7 +115,6 @@ extension SourceCore: TimerOwner {
         switch Self.beginCall(now_ns, &state, record) {
         case .call(let missed, let following):
             engine.setFollowing(following)
-            state.engineSubmits = false
             fire.missedTicks = missed
             let event = Self.counted(state, deadline_ns: deadline_ns)
             fire.callback = watched(event, deadline_ns: deadline_ns, missed: missed, isSubmitted: false, &state)
@@ -145,8 +144,8 @@ extension SourceCore: TimerOwner {
             rearmForLater(&engine)
             return false
         }
-        state.isInFlight = true
-        state.engineSubmits = true
+        state.call = .submitted
+        fire.isSubmission = true
         state.extras?.pointee.lead?.submit(for: deadline_ns)
         fire.callback = submitting(state)
         fire.isEarly = state.hasLead
@@ -155,13 +154,13 @@ extension SourceCore: TimerOwner {
 
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) {
         close(engine)
-        if !state.engineSubmits {
+        if !fire.isSubmission {
             finishCall(wasCalled: wasCalled, now_ns, &engine, &fire)
             return
         }
         // The submitted call ends on its queue.
         if wasCalled { return }
-        state.isInFlight = state.isCancelled
+        state.call = .none
         rearmIfChanged(&engine)
         if state.isCancelled { fire.block = Callback { [self] in finishCancellingOnTarget() } }
     }
@@ -196,9 +195,8 @@ extension SourceCore: TimerOwner {
 
     /// Ends a call whose handler has returned, or is not called after all. Returns the latch of the waiting threads.
     private func endRunning(_ state: inout State) -> Latch? {
-        state.running = nil
+        state.call = .none
         state.data = 0
-        if !state.isCancelled { state.isInFlight = false }
         return state.whileRunning.release()
     }
 
@@ -249,15 +247,15 @@ extension SourceCore: TimerOwner {
     func callRegistration() {
         callHere(isEvent: false, on: nil) {
             withLock { state in
-                if state.isCancelled || state.hasEnded { return nil }
-                state.running = hrt_thread_pointer()
+                if state.life.isOver { return nil }
+                state.call = .running(hrt_thread_pointer())
                 return state.extras?.pointee.owned.registration.take()
             }
         }
     }
 
     private static func mayDeliver(_ state: borrowing State) -> Bool {
-        !state.isCancelled && !state.hasEnded && state.suspensions == 0
+        !state.life.isOver && state.suspensions == 0
     }
 
     private func callHere(isEvent: Bool, on actor: (any Actor)?, _ take: () -> Callback?) {
@@ -289,9 +287,8 @@ extension SourceCore: TimerOwner {
         guard record.pointee.schedule.deadline_ns <= now_ns else { return nil }
         let begun = record.pointee.schedule.begin(now_ns: now_ns)
         if case .call(let missed, _) = begun {
-            state.isInFlight = true
+            state.call = .running(hrt_thread_pointer())
             state.data = UInt(missed) &+ 1
-            state.running = hrt_thread_pointer()
         }
         return begun
     }
@@ -306,7 +303,7 @@ extension SourceCore: TimerOwner {
     private func beIdle(_ now_ns: Int64, _ state: inout State, _ record: UnsafeMutablePointer<TimerRecord>) {
         guard record.pointee.schedule.deadline_ns <= now_ns else { return }
         Self.forgetTicks(now_ns, state, record)
-        state.isIdle = true
+        state.life = .idle
     }
 
     /// Drops the nominal deadlines up to now: they are not reported, under any policy.
@@ -325,7 +322,7 @@ extension SourceCore: TimerOwner {
         let mustFinish = withLock { state, engine -> Bool in
             // A cancelled source that has a target finishes there.
             if state.isCancelled { return state.target == nil }
-            state.hasEnded = true
+            state.life = .ended
             letGo(&state, &engine, &left)
             return false
         }
@@ -339,9 +336,7 @@ extension SourceCore: TimerOwner {
             guard state.alarm === alarm, let timer = state.timer, let record = record(state, engine) else {
                 return (false, nil)
             }
-            if state.event == nil, state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
-                beIdle(now_ns(state), &state, record)
-            }
+            if state.event == nil, state.mayBegin { beIdle(now_ns(state), &state, record) }
             if state.submit != nil || !isDue(state, engine) { return rearmOrSubmit(&state, &engine) }
             // The end of the call sets the alarm again.
             let now_ns = core.time.now_ns

@@ -88,7 +88,7 @@ extension SourceCore {
     package func changeTarget(_ change: (Target?) -> Target?) {
         let old = withLock { state in
             let old = (state.target, state.submit)
-            if !state.isCancelled, !state.hasEnded { set(change(old.0), &state) }
+            if !state.life.isOver { set(change(old.0), &state) }
             return old
         }
         withExtendedLifetime(old) {}

@@ -38,7 +38,7 @@ extension SourceCore {
         if state.isCancelled { return }
         record.pointee.schedule.position = GridPosition(deadline_ns: deadline_ns)
         state.policyElsewhere = nil
-        state.isIdle = false
+        if state.life == .idle { state.life = .active }
         record.pointee.schedule.recurrence = repetition.with(record.pointee.schedule.recurrence.policy)
         state.leeway_ns = capped(leeway_ns, repetition)
     }
@@ -92,10 +92,10 @@ extension SourceCore {
     /// Makes the source active. Returns false if it is already. `isToRegister` becomes true if the registration handler must be
     /// called first of all.
     private func begin(_ state: inout State, _ isToRegister: inout Bool) -> Bool {
-        if state.isActive { return false }
-        state.isActive = true
-        isToRegister = state.hasRegistration && !state.isInFlight && !state.isCancelled
-        if isToRegister { state.isInFlight = true }
+        guard state.life == .inactive else { return false }
+        state.life = .active
+        isToRegister = state.hasRegistration && state.call.isNone
+        if isToRegister { state.call = .submitted }
         return true
     }
 
@@ -114,15 +114,19 @@ extension SourceCore {
         // A store, not an exchange: nobody needs to know where the deadline was moved to.
         movable_ns.store(Self.closed, ordering: .relaxed)
         setCancelled(&state)
-        if !state.isInFlight, !state.hasCancelHandler {
+        if state.call.isNone, !state.hasCancelHandler {
             // There is no handler to call where the handlers belong, so everything is freed at once.
             letGo(&state, &engine.pointee, &left)
         } else {
             left.mustWake = rearm(&state, &engine.pointee)
             // A call in flight finishes the cancelling when it ends. Not one that a loop may never make.
-            mustFinish = !state.isInFlight || state.running == nil && state.isCalledByLoop
+            mustFinish =
+                switch state.call {
+                case .none: true
+                case .submitted: state.isCalledByLoop
+                case .running: false
+                }
         }
-        state.isInFlight = true
         core.state.unlock()
         finish(left)
         if mustFinish { finishCancellingOnTarget() }

@@ -19,7 +19,7 @@ extension SourceCore {
         withLock { state -> Latch? in
             // In a forked child no thread runs the handler, even if the state says so.
             if core.isInForkedChild { return nil }
-            if let running = state.running { return isCurrent(running) ? nil : state.whileRunning.join() }
+            if case .running(let thread) = state.call { return isCurrent(thread) ? nil : state.whileRunning.join() }
             // On frozen time nothing comes before the clock is moved, and the caller may be about to move it.
             guard state.isCancelled, state.hasCancelHandler, core.time.comesByItself else { return nil }
             // The cancel handler comes after a call that may wait for an actor, which the caller may keep busy.

@@ -5,8 +5,8 @@ extension SourceCore {
     /// Warns that the handle is gone while the source is active. Called in debug builds alone.
     func reportIfActive() {
         let wouldFire = withLock { state, engine in
-            state.isActive && !state.isCancelled && !state.hasEnded && state.suspensions == 0 && !state.isInFlight
-                && state.event != nil && (record(state, engine)?.pointee.schedule.position.deadline_ns ?? .max) < .max
+            state.mayBegin && state.event != nil
+                && (record(state, engine)?.pointee.schedule.position.deadline_ns ?? .max) < .max
         }
         guard wouldFire else { return }
         UsageWarning.report(

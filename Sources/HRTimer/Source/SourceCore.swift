@@ -31,8 +31,35 @@ import Synchronization
     var core: EngineCore { engine.core }
     /// Whether leeway counts as zero.
     package let isStrict: Bool
-    /// A copy of `state.isCancelled` that is read without the lock. Set with the lock held.
+    /// Whether `state.life` is `cancelled`, for readers without the lock. Set with the lock held.
     private let isCancelledForAll = Atomic(false)
+
+    /// How far a source has come; it never goes back to before `active`. Suspensions and calls in flight are independent of it.
+    enum Life: UInt8 {
+        /// Not activated yet: it makes no call.
+        case inactive
+        case active
+        /// Active, and a deadline has come without an event handler: none is waited for before a handler or a schedule is set.
+        case idle
+        /// The engine was shut down: it makes no call any more.
+        case ended
+        /// Only the cancel handler is still called.
+        case cancelled
+
+        /// Whether handlers can no longer be set.
+        var isOver: Bool { rawValue >= Self.ended.rawValue }
+    }
+
+    /// The call in flight, if any.
+    enum Call {
+        case none
+        /// Submitted to the target, which has not begun it; or the registration handler is to be called.
+        case submitted
+        /// This thread runs a handler, or is about to.
+        case running(_ thread: UnsafeRawPointer)
+
+        var isNone: Bool { if case .none = self { true } else { false } }
+    }
 
     /// The order of the members leaves no padding (SourceMemoryTests). Noncopyable: a copy would count the references in it.
     struct State: ~Copyable {
@@ -44,28 +71,20 @@ import Synchronization
         /// A pointer rather than an object, so that no references are counted for it. Safe as the state is, under the engine's
         /// lock. It is never given out, and it is freed with the source.
         var extras: UnsafeMutablePointer<SourceExtras>?
+        var call = Call.none
+        var life = Life.inactive
         var suspensions: UInt32 = 0
-        var isActive = false
-        var isCancelled = false
-        /// Whether the engine was shut down: only the cancel handler of a source that was cancelled before is still called.
-        var hasEnded = false
-        /// The thread that runs a handler; nil if none runs.
-        var running: UnsafeRawPointer?
-        /// Whether a call is in flight: from the engine's firing until the handler has returned, and while the registration
-        /// handler is to be called. It stays true after `cancel()`.
-        var isInFlight = false
-        /// Whether the engine's own call only submits a call to the target. Valid from `prepare` to `finish` on the engine's
-        /// thread, even if the submitted call has ended by then.
-        var engineSubmits = false
         /// The engine's timer: nil before `register` and once the source has ended, stale once the engine has ended.
         var timer: TimerToken?
         /// Nil for the engine's own precision.
         var precision: TimerPrecision?
-        /// Whether a deadline has come without an event handler: none is waited for before a handler or a schedule is set.
-        var isIdle = false
         /// The policy under which a call on a queue or an actor began, and under which it ends: the core knows nothing of that
         /// call. Nil without such a call, and if the source was scheduled since.
         var policyElsewhere: MissedTickPolicy?
+
+        var isCancelled: Bool { life == .cancelled }
+        /// Whether a call may begin once a deadline has come.
+        var mayBegin: Bool { (life == .active || life == .idle) && call.isNone && suspensions == 0 }
 
         // Inlined, so that a new source is written once: made elsewhere, the state is written twice.
         init() {}
@@ -125,13 +144,13 @@ import Synchronization
 
     /// Adds a timer to the engine at the first verb, which takes the lock anyway. A source without a verb so far has no timer.
     private func register(_ state: inout State, _ engine: inout FiringCore) {
-        if state.timer == nil, !state.isCancelled, !state.hasEnded { makeTimer(&state, &engine) }
+        if state.timer == nil, !state.life.isOver { makeTimer(&state, &engine) }
     }
 
     private func makeTimer(_ state: inout State, _ engine: inout FiringCore) {
         let timer = engine.addOwned(self)
         state.timer = timer
-        state.hasEnded = timer == .stale
+        if timer == .stale { state.life = .ended }
     }
 
     /// Stops a source whose handle is gone, and releases its handlers. A cancelled one ends by itself, with its cancel handler.
@@ -152,7 +171,7 @@ import Synchronization
     }
 
     func setCancelled(_ state: inout State) {
-        state.isCancelled = true
+        state.life = .cancelled
         // Relaxed: it publishes nothing else.
         isCancelledForAll.store(true, ordering: .relaxed)
     }
@@ -164,10 +183,10 @@ import Synchronization
         var former: Former?
         let isIdle = core.state.withLock { engine in
             register(&state, &engine)
-            if state.isCancelled || state.hasEnded { return false }
+            if state.life.isOver { return false }
             swap(&state.event, &handler)
             if actor != nil || state.extras != nil && state.actor != nil { former = setActor(actor, &state) }
-            return state.isIdle
+            return state.life == .idle
         }
         if isIdle { endIdleness() }
         _ = consume former
@@ -176,9 +195,11 @@ import Synchronization
     /// Waits for deadlines again if the source now has a handler.
     private func endIdleness() {
         let (mustWake, submit) = core.state.withLock { engine -> (Bool, Callback?) in
-            guard state.isIdle, state.event != nil, let record = record(state, engine) else { return (false, nil) }
+            guard state.life == .idle, state.event != nil, let record = record(state, engine) else {
+                return (false, nil)
+            }
             Self.forgetTicks(now_ns(state), state, record)
-            state.isIdle = false
+            state.life = .active
             return rearmOrSubmit(&state, &engine)
         }
         if mustWake { core.wake() }
@@ -221,7 +242,7 @@ import Synchronization
         var handler = handler
         core.state.withLock { engine in
             register(&state, &engine)
-            if !state.isCancelled, !state.hasEnded { swap(&state, &handler) }
+            if !state.life.isOver { swap(&state, &handler) }
         }
     }
 
@@ -259,10 +280,10 @@ import Synchronization
     /// Nil if no deadline is to come, or if the deadline is on another clock than the engine's.
     package var nextDeadline_ns: Int64? {
         core.state.withLock { engine in
-            guard state.alarm == nil, state.isActive, !state.isCancelled, let timer = state.timer,
+            guard state.alarm == nil, state.life == .active || state.life == .idle, let timer = state.timer,
                 let record = record(state, engine)
             else { return nil }
-            if state.isIdle { Self.forgetTicks(now_ns(state), state, record) }
+            if state.life == .idle { Self.forgetTicks(now_ns(state), state, record) }
             // The movable deadline stays open: a read must not change which deadline the engine waits for and shows.
             let movable_ns = movable_ns.load(ordering: .relaxed)
             var deadline_ns = movable_ns

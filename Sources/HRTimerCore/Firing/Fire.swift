@@ -14,6 +14,8 @@ package struct Fire: ~Copyable {
     /// Whether the core does not wait for the deadline: the thread that gets the submitted call waits, and records the
     /// lateness.
     package var isEarly = false
+    /// Whether what is called only submits a call to another thread. Set by the owner.
+    package var isSubmission = false
     /// Whether the timer still existed when the call had ended.
     package internal(set) var isTimerLive = false
     /// Whether the timer is removed and fires no more. Set by the owner.

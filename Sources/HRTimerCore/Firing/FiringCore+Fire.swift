@@ -87,6 +87,7 @@ extension FiringCore {
         fire.begun_ns = now_ns
         fire.isBeforeDeadline = entry.place_ns > now_ns
         fire.deadline_ns = records[slot].schedule.deadline_ns
+        fire.isSubmission = false
         fire.leftOut = 0
         fire.outer = running
         running = Call(token: fire.token, thread: hrt_thread_pointer())
