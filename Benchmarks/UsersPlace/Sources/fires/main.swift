@@ -1,0 +1,109 @@
+// fires FACE PRECISION HERTZ SECONDS: a repeating timer on processor 1, alone in the process. Prints the processor time a fire in µs, the
+// median lateness in µs, and the shares of fires within 1 and 5 µs of the deadline in percent.
+import Glibc
+import HRTimer
+
+func now_ns(_ clock: clockid_t) -> Int64 {
+    var now = timespec()
+    clock_gettime(clock, &now)
+    return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
+}
+
+/// How late the fires of a run were. The timer's thread writes; the main thread reads once it has seen the last count.
+final class Fires: @unchecked Sendable {
+    private let late_ns: UnsafeMutablePointer<Int64>
+    private let capacity: Int
+    private(set) var count = 0
+
+    init(capacity: Int) {
+        self.capacity = capacity
+        late_ns = .allocate(capacity: capacity)
+        late_ns.initialize(repeating: 0, count: capacity)
+    }
+
+    /// The handler: it reads the clock first.
+    func fire(_ deadline_ns: Int64) {
+        let now_ns = now_ns(CLOCK_MONOTONIC)
+        guard count < capacity else { return }
+        late_ns[count] = now_ns - deadline_ns
+        count += 1
+    }
+
+    func printSummary(of range: Range<Int>, used_ns: Int64) {
+        let sorted = range.map { late_ns[$0] }.sorted()
+        guard let least = sorted.first else { return print("no fires") }
+        let count = Double(sorted.count)
+        let median_ns = sorted[sorted.count / 2]
+        let shares = [1000, 5000].map { bound_ns in 100 * Double(sorted.count { $0 <= bound_ns }) / count }
+        print(Double(used_ns) / 1000 / count, Double(median_ns) / 1000, shares[0], shares[1], least < 0 ? "early" : "")
+    }
+}
+
+let arguments = CommandLine.arguments
+guard arguments.count == 5, let hertz = Int64(arguments[3]), let seconds = Double(arguments[4]) else {
+    fatalError("usage: fires bare|engine|source|loop normal|precise HERTZ SECONDS")
+}
+let precision: TimerPrecision = arguments[2] == "precise" ? .precise : .normal
+var processors = cpu_set_t()
+withUnsafeMutableBytes(of: &processors) { $0[0] = 2 }
+sched_setaffinity(0, MemoryLayout<cpu_set_t>.size, &processors)
+
+let fires = Fires(capacity: Int(Double(hertz) * (seconds + 1) * 2))
+let interval_ns = 1_000_000_000 / hertz
+let interval = Duration.nanoseconds(interval_ns)
+let first_ns = now_ns(CLOCK_MONOTONIC) + 5_000_000
+let first = MonotonicInstant(nanoseconds: first_ns)
+var kept: [Any] = []
+
+/// The deadlines of a face that does not tell them.
+final class Deadlines: @unchecked Sendable {
+    var next_ns = first_ns
+
+    func fire(missed: Int) {
+        next_ns += Int64(missed) * interval_ns
+        fires.fire(next_ns)
+        next_ns += interval_ns
+    }
+}
+let deadlines = Deadlines()
+
+switch arguments[1] {
+case "bare":
+    var thread = pthread_t()
+    pthread_create(
+        &thread,
+        nil,
+        { _ in
+            prctl(PR_SET_TIMERSLACK, 1)
+            while true {
+                let next_ns = deadlines.next_ns
+                var deadline = timespec(tv_sec: Int(next_ns / 1_000_000_000), tv_nsec: Int(next_ns % 1_000_000_000))
+                while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, nil) == EINTR {}
+                deadlines.fire(missed: 0)
+            }
+        },
+        nil
+    )
+case "engine":
+    let engine = try TimerEngine(precision: precision)
+    engine.schedule(at: first, every: interval) { fires.fire($0.deadline.nanoseconds) }
+    kept.append(engine)
+case "source":
+    let source = TimerSource(engine: try TimerEngine(precision: precision))
+    source.schedule(deadline: first, repeating: interval)
+    source.setEventHandler { [unowned source] in deadlines.fire(missed: Int(source.data) - 1) }
+    source.activate()
+    kept.append(source)
+case "loop":
+    let thread = try TimerLoop.thread(name: "loop", precision: precision)
+    let timer = LoopTimer(fireAt: first, interval: interval, repeats: true) { deadlines.fire(missed: $0.missedTicks) }
+    thread.loop.add(timer, forMode: .default)
+    kept += [thread, timer]
+default: fatalError("no face \(arguments[1])")
+}
+usleep(300_000)
+let (settled, begun_ns) = (fires.count, now_ns(CLOCK_PROCESS_CPUTIME_ID))
+usleep(useconds_t(seconds * 1e6))
+fires.printSummary(of: settled..<fires.count, used_ns: now_ns(CLOCK_PROCESS_CPUTIME_ID) - begun_ns)
+fflush(stdout)
+exit(0)
