@@ -6,9 +6,9 @@ import Synchronization
 /// The engine proper. `TimerEngine` is the handle that users own; the thread holds this object instead, so that releasing
 /// the handle can end the thread.
 ///
-/// It has two locks. The lock of `state` guards all of the `FiringCore`, and the state of each source on this engine. No
-/// other lock is taken while it is held, except the one of a `ClockAlarm`'s engine. The lock of `thread` is not held
-/// together with any other.
+/// The lock of `state` guards all of the `FiringCore`, and the state of each source on this engine. No other lock is taken while
+/// it is held, except the one of a `ClockAlarm`'s engine. It may be taken inside the lock of `moved`; the locks of `thread` and
+/// `leads` are not held together with any other.
 package final class EngineCore: Sendable {
     package let time: TimeBase
     /// Whether a source may move its deadline later without telling the core, which looks it up when the former one comes.

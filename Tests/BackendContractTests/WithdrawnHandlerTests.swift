@@ -6,10 +6,10 @@ import Testing
 
 /// Rounds a face: few in an ordinary run, by hand HRTIMER_WITHDRAWALS=1000000, best under a sanitizer
 /// or with MALLOC_PERTURB_=165, mallopt(3), so that no use of freed memory is overlooked.
-let roundsOfLending = environment("HRTIMER_WITHDRAWALS").flatMap { Int($0) } ?? 3000
+let roundsOfWithdrawal = environment("HRTIMER_WITHDRAWALS").flatMap { Int($0) } ?? 3000
 
 /// Handlers of prepared calls, which other threads free before the deadline comes.
-@Suite(.serialized, .timeLimit(.minutes(roundsOfLending > 10_000 ? 60 : 15))) struct LentHandlerTests {
+@Suite(.serialized, .timeLimit(.minutes(roundsOfWithdrawal > 10_000 ? 60 : 15))) struct WithdrawnHandlerTests {
     enum Face: String, CaseIterable, Sendable { case engine, source, loop }
 
     @Test(
@@ -22,7 +22,7 @@ let roundsOfLending = environment("HRTIMER_WITHDRAWALS").flatMap { Int($0) } ?? 
         var refused = 0
         let engine = try TimerEngine(precision: .precise)
         let worker = try TimerLoop.thread(precision: .precise)
-        for _ in 0..<roundsOfLending {
+        for _ in 0..<roundsOfWithdrawal {
             let canary = canaries.make()
             let count = { @Sendable () -> Void in
                 withExtendedLifetime(canary) { _ = calls.count.add(1, ordering: .relaxed) }
@@ -57,7 +57,7 @@ let roundsOfLending = environment("HRTIMER_WITHDRAWALS").flatMap { Int($0) } ?? 
         engine.shutdown()
         #expect(canaries.count == 0)
         let total = calls.count.load(ordering: .relaxed)
-        #expect(face == .engine ? total == refused : total <= roundsOfLending)
+        #expect(face == .engine ? total == refused : total <= roundsOfWithdrawal)
     }
 
     private final class Calls: Sendable { let count = Atomic(0) }
