@@ -4,7 +4,12 @@ extension EngineCore {
     package func watch() -> LatenessObserver { observer.makeReports(name: name, clock: time, isLoop: false) }
 }
 
-extension AnyTimerEngine.LatenessWatch: FireObserver {
+/// Calls the handler of an engine's `latenessWatch`.
+final class LatenessWatcher: FireObserver {
+    private let watch: AnyTimerEngine.LatenessWatch
+
+    init(_ watch: AnyTimerEngine.LatenessWatch) { self.watch = watch }
+
     package func willPark(_ park: Park) {}
     package func didWake(from park: Park) {}
 
@@ -18,7 +23,9 @@ extension AnyTimerEngine.LatenessWatch: FireObserver {
     }
 
     private func look(_ fire: borrowing Fire) {
-        if .nanoseconds(fire.lateness_ns(fire.called_ns)) > bound { handler(fire.described(fire.called_ns)) }
+        if .nanoseconds(fire.lateness_ns(fire.called_ns)) > watch.bound {
+            watch.handler(fire.described(fire.called_ns))
+        }
     }
 }
 

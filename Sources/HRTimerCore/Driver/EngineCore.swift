@@ -45,7 +45,7 @@ package final class EngineCore: Sendable {
     package init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
         self.configuration = configuration
         time = configuration.time.on(configuration.clock)
-        observer = ObserverPlace(configuration.latenessWatch)
+        observer = ObserverPlace(configuration.latenessWatch.map(LatenessWatcher.init))
         defersMoves = configuration.defersMoves ?? true
         waiter = try Waiter(configuration.parkStrategy, clock: configuration.clock)
         wakesLater =

@@ -77,23 +77,24 @@ extension FiringCore {
     /// neither.
     private mutating func prepare(_ entry: ExpiredTimers.Entry, _ now_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = entry.token.slot
-        records[slot].phase = .firing
+        let record = records.place(slot)
+        record.pointee.phase = .firing
         // The end of the call that is under way, in an outer run, arms the timer again.
-        guard !records[slot].isInCall, let target = records[slot].target else { return false }
+        guard !record.pointee.isInCall, let target = record.pointee.target else { return false }
         fire.place_ns = entry.place_ns
         fire.sequence = entry.sequence
         fire.token = entry.token
-        fire.isEarly = records[slot].isEarly
+        fire.isEarly = record.pointee.isEarly
         fire.begun_ns = now_ns
         fire.isBeforeDeadline = entry.place_ns > now_ns
-        fire.deadline_ns = records[slot].schedule.deadline_ns
+        fire.deadline_ns = record.pointee.schedule.deadline_ns
         fire.isSubmission = false
         fire.leftOut = 0
         fire.outer = running
         running = Call(token: fire.token, thread: hrt_thread_pointer())
         fire.tolerance_ns = allowedLateness_ns(of: slot)
         // Read before: an owner may end its timer, and with it the record.
-        let lateFrom_ns = records[slot].lateFrom_ns
+        let lateFrom_ns = record.pointee.lateFrom_ns
         let isCalled = prepare(target, max(now_ns, entry.place_ns), &fire)
         fire.lateFrom_ns = max(fire.deadline_ns, lateFrom_ns)
         if !isCalled {
@@ -103,7 +104,7 @@ extension FiringCore {
             return fire.leftOut > 0
         }
         fire.target = target
-        records[slot].isInCall = true
+        record.pointee.isInCall = true
         account.statistics.fires += 1
         account.countMissed(fire.newlyMissed)
         hrt_probe_expire(slot, fire.deadline_ns, now_ns)
@@ -137,9 +138,9 @@ extension FiringCore {
     }
 
     private mutating func prepareHandler(_ call_ns: Int64, _ fire: inout Fire) -> Bool {
-        let slot = fire.token.slot
-        let unreported = records[slot].schedule.position.unreported
-        switch records[slot].schedule.begin(now_ns: call_ns) {
+        let record = records.place(fire.token.slot)
+        let unreported = record.pointee.schedule.position.unreported
+        switch record.pointee.schedule.begin(now_ns: call_ns) {
         case .call(let missed, let following):
             running?.following = following
             fire.missedTicks = missed
@@ -148,8 +149,8 @@ extension FiringCore {
         case .leftOut(let missed):
             fire.leftOut = missed
             account.countMissed(missed)
-            records[slot].phase = .idle
-            place(fire.token, records[slot].schedule.deadline_ns)
+            record.pointee.phase = .idle
+            place(fire.token, record.pointee.schedule.deadline_ns)
             return false
         }
     }
@@ -226,15 +227,16 @@ extension FiringCore {
             return false
         }
         guard isUntouchedSinceCall(fire.token) else { return true }
-        records[slot].phase = .idle
-        if records[slot].isOwned { return true }
-        guard records[slot].schedule.recurrence.repeats, let following = running?.following else {
+        let record = records.place(slot)
+        record.pointee.phase = .idle
+        if record.pointee.isOwned { return true }
+        guard record.pointee.schedule.recurrence.repeats, let following = running?.following else {
             removeFired(fire.token)
             return false
         }
-        records[slot].schedule.end(following, now_ns: now_ns)
-        account.countMissed(records[slot].schedule.position.unreported)
-        place(fire.token, records[slot].schedule.deadline_ns)
+        record.pointee.schedule.end(following, now_ns: now_ns)
+        account.countMissed(record.pointee.schedule.position.unreported)
+        place(fire.token, record.pointee.schedule.deadline_ns)
         return true
     }
 
