@@ -11,7 +11,7 @@ extension SourceCore: TimerOwner {
         var deadline_ns = Int64.max
         if state.mayBegin, state.life != .idle {
             let record = engine.record(of: timer)
-            deadline_ns = record.pointee.schedule.deadline_ns
+            deadline_ns = record.pointee.deadline_ns
             let isOpen =
                 core.defersMoves && state.leeway_ns == 0 && !record.pointee.schedule.recurrence.repeats
                 && state.alarm == nil && state.precision == nil
@@ -74,7 +74,7 @@ extension SourceCore: TimerOwner {
     /// Whether a call of the event handler may be made now.
     private func isDue(_ state: borrowing State, _ engine: borrowing FiringCore) -> Bool {
         guard state.mayBegin, state.event != nil,
-            let deadline_ns = record(state, engine)?.pointee.schedule.deadline_ns
+            let deadline_ns = record(state, engine)?.pointee.deadline_ns
         else { return false }
         return deadline_ns < .max && deadline_ns <= now_ns(state)
     }
@@ -89,9 +89,9 @@ extension SourceCore: TimerOwner {
 
     package func laterDeadline(_ engine: inout FiringCore, than armed_ns: Int64) -> Int64? {
         guard let record = record(state, engine) else { return nil }
-        let before_ns = record.pointee.schedule.deadline_ns
+        let before_ns = record.pointee.deadline_ns
         close(engine)
-        let later_ns = record.pointee.schedule.deadline_ns
+        let later_ns = record.pointee.deadline_ns
         guard later_ns > before_ns else { return nil }
         movable_ns.store(later_ns, ordering: .relaxed)
         return state.hasLead ? beforeDeadline(later_ns, &state) : later_ns
@@ -111,7 +111,7 @@ extension SourceCore: TimerOwner {
             return false
         }
         if state.submit != nil { return prepareSubmission(now_ns, record, &engine, &fire) }
-        let deadline_ns = record.pointee.schedule.deadline_ns
+        let deadline_ns = record.pointee.deadline_ns
         switch Self.beginCall(now_ns, &state, record) {
         case .call(let missed, let following):
             engine.setFollowing(following)
@@ -138,7 +138,7 @@ extension SourceCore: TimerOwner {
         _ fire: inout Fire
     ) -> Bool {
         // Another thread has closed the movable deadline meanwhile: the engine does not know that the call is due later.
-        let deadline_ns = record.pointee.schedule.deadline_ns
+        let deadline_ns = record.pointee.deadline_ns
         let lead_ns = state.alarm == nil ? state.extras?.pointee.lead?.lead_ns ?? 0 : 0
         guard deadline_ns.subtractingSaturating(lead_ns) <= now_ns else {
             rearmForLater(&engine)
@@ -220,7 +220,7 @@ extension SourceCore: TimerOwner {
     /// Takes a submitted call and counts its ticks, which the engine could not know when it counted the fire at the submission.
     private func takeSubmittedCall(_ state: inout State, _ engine: inout FiringCore) -> Callback? {
         guard Self.mayDeliver(state), let record = record(state, engine) else { return nil }
-        let deadline_ns = record.pointee.schedule.deadline_ns
+        let deadline_ns = record.pointee.deadline_ns
         let now_ns = now_ns(state)
         // Without a handler, as where the engine prepares a call.
         if state.event == nil {
@@ -284,7 +284,7 @@ extension SourceCore: TimerOwner {
         _ state: inout State,
         _ record: UnsafeMutablePointer<TimerRecord>
     ) -> TimerSchedule.Begun? {
-        guard record.pointee.schedule.deadline_ns <= now_ns else { return nil }
+        guard record.pointee.deadline_ns <= now_ns else { return nil }
         let begun = record.pointee.schedule.begin(now_ns: now_ns)
         if case .call(let missed, _) = begun {
             state.call = .running(hrt_thread_pointer())
@@ -301,14 +301,14 @@ extension SourceCore: TimerOwner {
 
     /// Makes the source idle if a deadline has come without a handler: neither that one nor those that follow wake anybody.
     private func beIdle(_ now_ns: Int64, _ state: inout State, _ record: UnsafeMutablePointer<TimerRecord>) {
-        guard record.pointee.schedule.deadline_ns <= now_ns else { return }
+        guard record.pointee.deadline_ns <= now_ns else { return }
         Self.forgetTicks(now_ns, state, record)
         state.life = .idle
     }
 
     /// Drops the nominal deadlines up to now: they are not reported, under any policy.
     static func forgetTicks(_ now_ns: Int64, _ state: borrowing State, _ record: UnsafeMutablePointer<TimerRecord>) {
-        if record.pointee.schedule.deadline_ns > now_ns { return }
+        if record.pointee.deadline_ns > now_ns { return }
         var merging = record.pointee.schedule
         merging.recurrence = merging.recurrence.with(.merge)
         if case .call(_, let following) = merging.begin(now_ns: now_ns) {

@@ -34,7 +34,7 @@ import Synchronization
     /// Whether `state.life` is `cancelled`, for readers without the lock. Set with the lock held.
     private let isCancelledForAll = Atomic(false)
 
-    /// How far a source has come; it never goes back to before `active`. Suspensions and calls in flight are independent of it.
+    /// How far a source has come. It goes back from `idle` to `active` alone. Suspensions and calls in flight are independent of it.
     enum Life: UInt8 {
         /// Not activated yet: it makes no call.
         case inactive

@@ -47,7 +47,7 @@ extension SourceCore {
         guard let lead = state.extras?.pointee.lead, state.alarm == nil, let record = record(state, engine) else {
             return nil
         }
-        let deadline_ns = record.pointee.schedule.deadline_ns
+        let deadline_ns = record.pointee.deadline_ns
         return lead.begin(deadline_ns, now_ns: core.time.now_ns) ? deadline_ns : nil
     }
 

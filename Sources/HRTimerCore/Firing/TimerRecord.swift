@@ -29,6 +29,10 @@ import CHRTimer
     /// The tolerance as requested.
     var tolerance_ns: Int64 = 0
 
+    /// The deadline of the next call, with its jitter. Asked of the record: the schedule would be copied to be asked in another
+    /// module, and with it a reference counted.
+    package var deadline_ns: Int64 { schedule.deadline_ns }
+
     /// The part of the tolerance that the recurrence allows.
     var allowedTolerance_ns: Int64 { schedule.recurrence.tolerance_ns(requested: tolerance_ns) }
 

@@ -4,8 +4,8 @@ import Synchronization
 /// Somebody who watches the fires of a driver: of an engine's thread, of a loop's passes, or of virtual time in the place of
 /// either. The driver tells it at these four points and nowhere else, without a lock.
 ///
-/// A class, so that a fire that nobody watches copies a nil pointer: to copy any value calls the runtime five times a fire
-/// (`Benchmarks/users-place`).
+/// A class, so that a driver that nobody watches copies a nil pointer. For a protocol that structs may conform to, each copy of
+/// nil, five in a fire, calls the runtime several times.
 ///
 /// A tick that its policy leaves out passes the last two points as well, as a fire that calls nothing: see `Fire.leftOut`.
 package protocol FireObserver: AnyObject, Sendable {

@@ -55,6 +55,7 @@ package struct DatePosition: Sendable {
     /// Decides about the deadline, which has come, as `Recurrence.begin` does. Returns how many dates the call is to report
     /// beside its own, or nil if the policy leaves the call out.
     package mutating func begin(now_ns: Int64) -> Int? {
+        // Noted first, since passing the date joins the ranges of calls; taken back for a date that has no call.
         let (policy, former) = (policy, (called, successor_ns))
         noteCall(deadline_ns)
         let reported = policy.begin(&self, now_ns: now_ns)
