@@ -1,5 +1,5 @@
+import CHRTimer
 import Dispatch
-import Glibc
 import HRTimer
 import HRTimerTesting
 import TestSupport
@@ -59,7 +59,7 @@ import Testing
 
     @Test("A DispatchWallTime converts to the WallInstant of the same instant, its distant future to ours")
     func wallTimes() {
-        let timespec = timespec(tv_sec: 1_700_000_000, tv_nsec: 123)
+        let timespec = hrt_timespec_from_ns(1_700_000_000_000_000_123)
         #expect(WallInstant(DispatchWallTime(timespec: timespec)).nanoseconds == 1_700_000_000_000_000_123)
         #expect(WallInstant(.distantFuture as DispatchWallTime) == .distantFuture)
         let early = WallInstant.now

@@ -1,5 +1,5 @@
+import CHRTimer
 import Dispatch
-import Glibc
 import HRTimer
 import HRTimerTesting
 import TestSupport
@@ -27,8 +27,7 @@ import Testing
     private var dispatchNow: DispatchTime { DispatchTime(uptimeNanoseconds: UInt64(time.now.nanoseconds)) }
 
     private var dispatchWallNow: DispatchWallTime {
-        let (seconds, rest_ns) = time.wallNow.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-        return DispatchWallTime(timespec: timespec(tv_sec: Int(seconds), tv_nsec: Int(rest_ns)))
+        DispatchWallTime(timespec: hrt_timespec_from_ns(time.wallNow.nanoseconds))
     }
 
     // Members.
