@@ -24,7 +24,7 @@ help:  ## this list
 
 .PHONY: help build test frozen snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
-    docs docs-page docs-pictures tutorials agree compare-finds-slower lateness deadline-rounds musl hosts without-libevent not-linux plugins exports async-let-fault protocols \
+    docs names docs-page docs-pictures tutorials agree compare-finds-slower lateness deadline-rounds musl hosts without-libevent not-linux plugins exports async-let-fault protocols \
     async-algorithms model-display pareto rivals figures results
 
 build:  ## the library, the bench and the examples, for debugging
@@ -75,6 +75,10 @@ documentation-code: build  ## compiles all code of README, articles and doc comm
 # site that is not at its server's root. `make docs-page` shows it at http://127.0.0.1:8000/documentation/swift-hrtimer.
 docs: build  ## the documentation as a site, without a warning
 	SWIFT="$(SWIFT)" Tests/Documentation/docs $$($(SWIFT) build --show-bin-path) .build/docs
+
+# The limits are in Tests/API/names.
+names: docs  ## how many public names there are, and whether each has a use in the documents
+	Tests/API/names .build/docs/symbol-graphs
 
 docs-page: docs  ## the same, served at http://127.0.0.1:8000/documentation/swift-hrtimer
 	python3 -m http.server --bind 127.0.0.1 --directory .build/docs/site 8000
@@ -287,7 +291,7 @@ lint:  ## swift format, the widths of C, and what Tests/Lint looks for
 	    { print FILENAME ":" FNR ": " length " columns, more than 100"; long = 1 } END { exit long }'
 	@! grep -nE '^[a-z0-9-]+:[^=#]*$$' Makefile || { echo "Makefile: a target without a line for make help"; exit 1; }
 	@Tests/Lint/arrows && Tests/Lint/circles && Tests/Lint/helpers && Tests/Lint/words && Tests/Lint/snippets && \
-	    Tests/Lint/widths && Tests/Lint/porting && Tests/Lint/virtual-time && Tests/NotLinux/condition && Tests/Lint/setup
+	    Tests/Lint/widths && Tests/Lint/porting && Tests/Lint/threads && Tests/Lint/virtual-time && Tests/NotLinux/condition && Tests/Lint/setup
 
 format:  ## swift format, in place
 	$(SWIFT) format --in-place --recursive $(SOURCES)

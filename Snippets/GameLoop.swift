@@ -39,7 +39,7 @@ final class Game: @unchecked Sendable {
 }
 
 let game = Game()
-let link = DisplayLink(target: game, action: Game.frame)
+let link = DisplayLink(weakTarget: game, action: Game.frame)
 link.add(to: .main, forMode: .default)
 TimerLoop.main.run(until: TimerLoop.main.now.advanced(by: .seconds(2)))
 link.invalidate()

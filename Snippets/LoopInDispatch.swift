@@ -8,13 +8,13 @@ let done = DispatchSemaphore(value: 0)
 let host = try loop.serve(on: queue)
 
 // In a constant of this type, since a closure passed from here would belong to the main actor, which waits below.
-let tick: LoopTimer.Handler = { timer in
+let tick: @Sendable (LoopTimer) -> Void = { timer in
     dispatchPrecondition(condition: .onQueue(queue))
     print("late by", .now - timer.fireInstant)
 }
 loop.add(LoopTimer(timeInterval: .milliseconds(10), repeats: true, block: tick), forMode: .default)
 
-let end: LoopTimer.Handler = { _ in done.signal() }
+let end: @Sendable (LoopTimer) -> Void = { _ in done.signal() }
 loop.add(LoopTimer(timeInterval: .milliseconds(55), repeats: false, block: end), forMode: .default)
 done.wait()
 host.cancel()

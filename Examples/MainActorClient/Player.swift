@@ -10,7 +10,6 @@ import HRTimer
     private var link: DisplayLink?
     private var source: TimerSource?
     private var input: LoopSource?
-    private var slides: AutoAdvance?
     private var ends: [Int32] = [0, 0]
     private let history = History()
     private let onEnd: () -> Void
@@ -30,10 +29,11 @@ import HRTimer
         // Closures, which are isolated to the main actor like this function.
         let title = LoopTimer(timeInterval: .milliseconds(5), repeats: false) { _ in self.note("title") }
         TimerLoop.main.add(title, forMode: .common)
-        slides = AutoAdvance(every: .milliseconds(6), loop: .main) { [weak self] in
+        let slides = LoopTimer.rearmable(fireAt: .now) { [weak self] slides in
             self?.note("next slide")
-            self?.slides = nil
+            slides.invalidate()
         }
+        TimerLoop.main.add(slides, forMode: .default)
         // A block that stays on this thread, and so may use all that this function may use.
         LoopTimer.scheduledHere(timeInterval: .milliseconds(7), repeats: true) { [weak self, history] timer in
             history.lines.append("sample")
@@ -59,7 +59,7 @@ import HRTimer
         source.activate()
         self.source = source
         TimerLoop.main.perform { @MainActor in self.note("begun") }
-        TimerLoop.main.perform(Player.rest, on: self, afterDelay: .milliseconds(3))
+        TimerLoop.main.perform(afterDelay: .milliseconds(3)) { @MainActor in self.rest() }
     }
 
     /// Adds what a loop calls beside timers: a trigger, an observer and a source.

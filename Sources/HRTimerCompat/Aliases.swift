@@ -60,7 +60,7 @@ extension LoopTimer {
         userInfo: (any Sendable)? = nil,
         repeats: Bool
     ) -> LoopTimer {
-        scheduled(timeInterval: interval, target: target, action: action, userInfo: userInfo, repeats: repeats)
+        scheduled(timeInterval: interval, repeats: repeats, userInfo: userInfo, block: calling(target, action))
     }
 
     /// Makes a timer as ported code does, with the label `selector`; in all else as with `action`.
@@ -79,7 +79,19 @@ extension LoopTimer {
         userInfo: (any Sendable)? = nil,
         repeats: Bool
     ) -> LoopTimer {
-        scheduled(timeInterval: interval, target: target, action: selector, userInfo: userInfo, repeats: repeats)
+        scheduled(timeInterval: interval, repeats: repeats, userInfo: userInfo, block: calling(target, selector))
+    }
+
+    /// A timer that calls a method of `target`, which it holds until it is invalid. Not in a loop yet.
+    public convenience init<Target: AnyObject & Sendable>(
+        timeInterval interval: some TimeSpan,
+        target: Target,
+        action: @escaping Action<Target>,
+        userInfo: (any Sendable)? = nil,
+        repeats: Bool
+    ) {
+        let block = Self.calling(target, action)
+        self.init(timeInterval: interval, repeats: repeats, userInfo: userInfo, block: block)
     }
 
     /// A timer as ported code makes it, with the label `selector`; see `init(timeInterval:target:action:userInfo:repeats:)`.
@@ -91,6 +103,20 @@ extension LoopTimer {
         repeats: Bool
     ) {
         self.init(timeInterval: interval, target: target, action: selector, userInfo: userInfo, repeats: repeats)
+    }
+
+    /// A timer that calls a method of `target`, which it holds until it is invalid, at a date, and if it repeats, at every
+    /// interval after that. Not in a loop yet.
+    public convenience init<Target: AnyObject & Sendable>(
+        fireAt date: Date,
+        interval: Double,
+        target: Target,
+        action: @escaping Action<Target>,
+        userInfo: (any Sendable)? = nil,
+        repeats: Bool
+    ) {
+        let block = Self.calling(target, action)
+        self.init(fireAt: date, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
     }
 
     /// A timer as ported code makes it, with the label `selector`; see
@@ -118,16 +144,6 @@ extension TimerLoop {
     /// Calls `block` once, in the loop's next pass in one of `modes`. Wakes the loop, unlike Foundation's method.
     public func perform(inModes modes: some Sequence<Mode>, block: @escaping @isolated(any) @Sendable () -> Void) {
         perform(inModes: modes, order: 0, block)
-    }
-
-    /// Runs in `mode` once, until a source was handled or until `limit`.
-    @available(
-        *,
-        noasync,
-        message: "TimerLoop.main runs by itself under an async main, and any other loop in TimerLoop.thread()"
-    )
-    public func acceptInput(forMode mode: Mode, before limit: Date) {
-        run(mode: mode, before: limit)
     }
 }
 #endif

@@ -9,6 +9,7 @@ import HRTimerCore
 ///
 /// Follows the real display if there is one; see `VsyncSource.shared`. Linux has no selectors: the method is passed as
 /// `Target.method`. The link holds its target until `invalidate()`; the loop holds the link until then, or until the loop ends.
+/// Any thread may use all members; calls of the target come one after the other, on the loop's thread or its actor.
 public final class CADisplayLink: Sendable {
     /// The `DisplayLink` that does the work.
     public let link: DisplayLink

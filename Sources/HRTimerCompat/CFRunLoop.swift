@@ -7,7 +7,8 @@ import HRTimerCore
 //
 //     CFRunLoopStop(CFRunLoopGetMain())
 //
-// They do nothing on a nil loop, timer or observer, which Core Foundation's types allow. There are no functions for sources:
+// They do nothing on a nil loop, timer or observer, which Core Foundation's types allow. What Core Foundation reads and sets by
+// further functions are properties here: `fireDate`, `tolerance`, `isValid`, `currentMode`. There are no functions for sources:
 // `LoopTrigger` is a source of version 0, and `LoopSource` watches a descriptor.
 
 /// `TimerLoop` under Core Foundation's name.
@@ -72,12 +73,6 @@ public func CFRunLoopStop(_ loop: CFRunLoop?) { loop?.stop() }
 /// Makes the loop do one more pass. Any thread.
 public func CFRunLoopWakeUp(_ loop: CFRunLoop?) { loop?.wakeUp() }
 
-/// Returns whether the loop sleeps.
-public func CFRunLoopIsWaiting(_ loop: CFRunLoop?) -> Bool { loop?.isWaiting ?? false }
-
-/// Returns the mode of the innermost run; nil if the loop does not run.
-public func CFRunLoopCopyCurrentMode(_ loop: CFRunLoop?) -> CFRunLoopMode? { loop?.currentMode }
-
 /// Makes a mode one of the common ones.
 public func CFRunLoopAddCommonMode(_ loop: CFRunLoop?, _ mode: CFRunLoopMode) { loop?.addCommonMode(mode) }
 
@@ -111,11 +106,6 @@ public func CFRunLoopRemoveTimer(_ loop: CFRunLoop?, _ timer: CFRunLoopTimer?, _
     if let timer { loop?.remove(timer, forMode: mode) }
 }
 
-/// Returns whether the timer is served in `mode`.
-public func CFRunLoopContainsTimer(_ loop: CFRunLoop?, _ timer: CFRunLoopTimer?, _ mode: CFRunLoopMode) -> Bool {
-    timer.map { loop?.contains($0, forMode: mode) ?? false } ?? false
-}
-
 /// Makes a timer that fires at `fireDate`, and if the interval is above zero, at every interval after that. Ignores `flags`, as
 /// Core Foundation does too, and `order`: equal deadlines fire in the order of arming.
 public func CFRunLoopTimerCreateWithHandler(
@@ -134,28 +124,9 @@ public func CFRunLoopTimerCreateWithHandler(
 /// Ends the timer.
 public func CFRunLoopTimerInvalidate(_ timer: CFRunLoopTimer?) { timer?.invalidate() }
 
-/// Returns whether the timer may still fire.
-public func CFRunLoopTimerIsValid(_ timer: CFRunLoopTimer?) -> Bool { timer?.isValid ?? false }
-
-/// Returns the next deadline.
-public func CFRunLoopTimerGetNextFireDate(_ timer: CFRunLoopTimer?) -> CFAbsoluteTime {
-    timer?.fireDate.timeIntervalSinceReferenceDate ?? 0
-}
-
 /// Moves the next deadline.
 public func CFRunLoopTimerSetNextFireDate(_ timer: CFRunLoopTimer?, _ fireDate: CFAbsoluteTime) {
     timer?.fireDate = Date(timeIntervalSinceReferenceDate: fireDate)
-}
-
-/// Returns the interval between calls; 0 if the timer does not repeat.
-public func CFRunLoopTimerGetInterval(_ timer: CFRunLoopTimer?) -> CFTimeInterval { timer?.timeInterval ?? 0 }
-
-/// Returns whether the timer repeats.
-public func CFRunLoopTimerDoesRepeat(_ timer: CFRunLoopTimer?) -> Bool { CFRunLoopTimerGetInterval(timer) > 0 }
-
-/// Sets how much later than its deadline a call may come.
-public func CFRunLoopTimerSetTolerance(_ timer: CFRunLoopTimer?, _ tolerance: CFTimeInterval) {
-    timer?.tolerance = tolerance
 }
 
 // MARK: Observers
@@ -181,15 +152,6 @@ public func CFRunLoopAddObserver(_ loop: CFRunLoop?, _ observer: CFRunLoopObserv
 /// Removes the observer from one mode.
 public func CFRunLoopRemoveObserver(_ loop: CFRunLoop?, _ observer: CFRunLoopObserver?, _ mode: CFRunLoopMode) {
     if let observer { loop?.remove(observer, forMode: mode) }
-}
-
-/// Returns whether the observer is called in `mode`.
-public func CFRunLoopContainsObserver(
-    _ loop: CFRunLoop?,
-    _ observer: CFRunLoopObserver?,
-    _ mode: CFRunLoopMode
-) -> Bool {
-    observer.map { loop?.contains($0, forMode: mode) ?? false } ?? false
 }
 
 /// Ends the observer.

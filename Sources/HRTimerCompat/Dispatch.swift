@@ -24,7 +24,8 @@ public enum DispatchSource {
 ///
 /// As with Dispatch's own sources, handlers need not be Sendable: what they capture must be safe on the queue, which runs one
 /// call at a time. A handler that belongs to an actor, as every closure in code of the main actor does, is called on that
-/// actor; Dispatch's source ends the program on another queue. `TimerSource`'s own members are available through `source`.
+/// actor; Dispatch's source ends the program on another queue. Any thread may use all members; `TimerSource`'s own are available
+/// through `source`.
 public final class DispatchSourceTimer: Sendable {
     /// The `TimerSource` that does the work.
     public let source: TimerSource
@@ -72,14 +73,24 @@ public final class DispatchSourceTimer: Sendable {
         source.setCancelHandler(qos: qos, flags: flags, handler: Self.unchecked(handler))
     }
 
-    /// Performs the work item at each fire.
-    public func setEventHandler(handler: DispatchWorkItem) { source.setEventHandler(handler: handler) }
+    /// Performs the work item at each fire, as long as the item is not cancelled.
+    public func setEventHandler(handler: DispatchWorkItem) {
+        setEventHandler { Self.perform(handler) }
+    }
 
     /// Performs the work item once when the source has become active.
-    public func setRegistrationHandler(handler: DispatchWorkItem) { source.setRegistrationHandler(handler: handler) }
+    public func setRegistrationHandler(handler: DispatchWorkItem) {
+        setRegistrationHandler { Self.perform(handler) }
+    }
 
     /// Performs the work item once after `cancel()`.
-    public func setCancelHandler(handler: DispatchWorkItem) { source.setCancelHandler(handler: handler) }
+    public func setCancelHandler(handler: DispatchWorkItem) {
+        setCancelHandler { Self.perform(handler) }
+    }
+
+    private static func perform(_ item: DispatchWorkItem) {
+        if !item.isCancelled { item.perform() }
+    }
 
     /// Sets deadline, interval and leeway; see `TimerSource`.
     public func schedule(

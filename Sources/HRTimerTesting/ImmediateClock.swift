@@ -2,7 +2,7 @@
 public import HRTimer
 
 /// A clock whose sleeps take no time: each moves the clock to its deadline and returns. For tests in which the sleeps between
-/// steps do not matter. Sleeps of several tasks do not wait for each other; `withManualTime` does that.
+/// steps do not matter. Sleeps of several tasks do not wait for each other; `withManualTime` does that. Any thread.
 ///
 ///     let clock = ImmediateClock()
 ///     try await retry(times: 5, clock: clock) { … }

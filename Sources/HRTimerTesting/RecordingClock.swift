@@ -41,7 +41,7 @@ public struct RecordingClock<Base: Clock>: Clock {
     public var sleeps: [Sleep] { record.sleeps.withLock { $0 } }
 
     /// Forgets all recorded sleeps.
-    public func removeAll() {
+    package func removeAll() {
         record.sleeps.withLock { $0 = [] }
     }
 

@@ -25,7 +25,7 @@ public final class TestTime: Sendable {
     public let seed: UInt64?
     /// Whether this time catches tasks without an executor of their own, as `Task {}` makes them; false if Swift's runtime has
     /// no hook for that.
-    public let catchesUnstructuredTasks: Bool
+    package let catchesUnstructuredTasks: Bool
 
     init(_ options: TestTimeOptions, servesMainActor: Bool) {
         scheduler = DeterministicScheduler(options, servesMainActor: servesMainActor)
@@ -122,7 +122,7 @@ extension TestTime {
     }
 
     /// Stops the clock for as long as `body` takes; see `hold(_:fileID:line:)`. `body` must not sleep on this time.
-    public func holding<Result>(
+    package func holding<Result>(
         _ reason: String = "",
         fileID: String = #fileID,
         line: Int = #line,

@@ -32,32 +32,18 @@ import Testing
     @MainActor func targets() async throws {
         let model = Model()
         let worker = try TimerLoop.thread()
-        let strong = LoopTimer(timeInterval: 0.001, target: model, action: Model.tick, repeats: false)
-        let weak = LoopTimer(timeInterval: 0.001, weakTarget: model, action: Model.tick, repeats: false)
-        for timer in [strong, weak] { worker.loop.add(timer, forMode: .default) }
+        let timer = LoopTimer(timeInterval: 0.001, weakTarget: model, action: Model.tick, repeats: false)
+        worker.loop.add(timer, forMode: .default)
         let link = DisplayLink(framesPerSecond: 1000, weakTarget: model, action: Model.frame)
         link.add(to: worker.loop, forMode: .default)
-        worker.loop.perform(Model.perform, on: model)
-        worker.loop.perform(Model.perform, on: model, afterDelay: .milliseconds(1))
+        worker.loop.perform { @MainActor in model.perform() }
+        worker.loop.perform(afterDelay: .milliseconds(1)) { @MainActor in model.perform() }
         try await until {
             let counts = Dictionary(model.calls.map { ($0, 1) }, uniquingKeysWith: +)
-            return counts["tick"] == 2 && counts["frame", default: 0] > 0 && counts["perform"] == 2
+            return counts["tick"] == 1 && counts["frame", default: 0] > 0 && counts["perform"] == 2
         }
         link.invalidate()
         await worker.shutdown()
-    }
-
-    @Test(
-        "Methods of a main-actor type that a registry calls run on the main actor, whether it retains the target or not"
-    )
-    @MainActor func registryTargets() async throws {
-        let model = Model()
-        let registry = TimerRegistry()
-        try registry.execute(name: "held", repeats: false, target: model, action: Model.block)
-        try registry.execute(name: "not held", repeats: false, weakTarget: model, action: Model.perform)
-        try await until { model.calls.count == 2 }
-        #expect(model.calls.sorted() == ["block", "perform"])
-        #expect(registry.count == 0)
     }
 
     @Test("A main-actor block runs there when a loop, engine or queue calls it; another actor's block runs on that")
@@ -106,7 +92,7 @@ import Testing
         let model = Model()
         let worker = try TimerLoop.thread()
         let passed = Recorder<Bool>()
-        let timer = LoopTimer(timeInterval: 0.001, target: model, action: Model.tick, repeats: true)
+        let timer = LoopTimer(timeInterval: 0.001, weakTarget: model, action: Model.tick, repeats: true)
         // A constant of this type does not inherit the main actor, as a closure given here would.
         let pass: LoopTimer.Handler = { _ in passed.append(true) }
         let witness = LoopTimer(timeInterval: .milliseconds(1), repeats: true, block: pass)

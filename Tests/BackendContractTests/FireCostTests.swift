@@ -37,7 +37,7 @@ import Testing
             let engine = try TimerEngine()
             let source = TimerSource(engine: engine)
             let calls = try CallsPerFire.measure { body in
-                source.setEventHandler(body)
+                source.setEventHandler(handler: body)
                 source.schedule(deadline: .now.advanced(by: .milliseconds(2)), repeating: .milliseconds(2))
                 source.activate()
             }
@@ -149,7 +149,7 @@ import Testing
         await #expect(processExitsWith: .success) {
             let source = TimerSource()
             let count = Allocations.between10And110 { body in
-                source.setEventHandler(body)
+                source.setEventHandler(handler: body)
                 source.schedule(deadline: .now, repeating: .microseconds(200))
                 source.activate()
             }

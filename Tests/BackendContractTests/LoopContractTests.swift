@@ -232,7 +232,7 @@ import Testing
         let worker = try TimerLoop.thread()
         let done = Recorder<Bool>()
         let starved = LoopTimer(fireAt: .distantPast, interval: .zero, repeats: false) { _ in done.append(true) }
-        worker.loop.add(starved, forMode: .modal)
+        worker.loop.add(starved, forMode: .modalPanel)
         usleep(5000)
         while !worker.loop.isWaiting { usleep(50) }
         worker.loop.add(starved, forMode: .default)

@@ -64,7 +64,7 @@ import Testing
 
     @Test(
         "A nested run in the same mode or in another one does not lose an edge",
-        arguments: [TimerLoop.Mode.default, .modal]
+        arguments: [TimerLoop.Mode.default, .modalPanel]
     )
     func nested(mode: TimerLoop.Mode) throws {
         let pipe = makePipe()
@@ -76,7 +76,7 @@ import Testing
         }
         loop.add(nested, forMode: .default)
         let other = LoopTimer(fireAt: .distantFuture, interval: .zero, repeats: false) { _ in }
-        loop.add(other, forMode: .modal)
+        loop.add(other, forMode: .modalPanel)
         loop.run(until: .now.advanced(by: .milliseconds(1)))
         loop.run(until: .now)
         #expect(calls.count == 1)

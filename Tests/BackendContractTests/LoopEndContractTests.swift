@@ -31,10 +31,10 @@ import Testing
             let timer = LoopTimer(fireAt: deadline, interval: .seconds(1), repeats: true) { _ in }
             let worker = try LoopWorker { loop in
                 loop.add(timer, forMode: .default)
-                loop.add(timer, forMode: .modal)
+                loop.add(timer, forMode: .modalPanel)
             }
             waitUntilWaiting(worker.loop)
-            worker.loop.remove(timer, forMode: .modal)
+            worker.loop.remove(timer, forMode: .modalPanel)
             usleep(1000)
             #expect(!worker.isFinished)
             if how == "removed" {
@@ -94,9 +94,9 @@ import Testing
         let late = LoopTimer(fireAt: .distantFuture, interval: .zero, repeats: false) { _ in }
         #expect(
             comes {
-                worker.loop.add(late, forMode: .modal)
-                defer { worker.loop.remove(late, forMode: .modal) }
-                return !worker.loop.contains(late, forMode: .modal)
+                worker.loop.add(late, forMode: .modalPanel)
+                defer { worker.loop.remove(late, forMode: .modalPanel) }
+                return !worker.loop.contains(late, forMode: .modalPanel)
             }
         )
         worker.shutdown()
@@ -127,8 +127,7 @@ import Testing
                         trigger.signal()
                         loop.add(LoopObserver(activities: .entry) { _, _ in target.call() }, forMode: .default)
                         loop.perform { target.call() }
-                        loop.perform(Target.call, on: target)
-                        loop.perform(Target.call, on: target, afterDelay: .microseconds(50))
+                        loop.perform(afterDelay: .microseconds(50), for: target) { target.call() }
                         loop.cancelPreviousPerformRequests(withTarget: target)
                         loop.stop()
                     }

@@ -110,13 +110,13 @@ import Testing
         #expect(log.all == ["block", "trigger", "source"])
 
         let other = LoopTimer(timeInterval: .milliseconds(1), repeats: false) { [log] _ in log.append("modal") }
-        loop.add(other, forMode: .modal)
+        loop.add(other, forMode: .modalPanel)
         loop.process()
         // It may not become readable: on a busy machine the timer was due in the call above, which put it aside.
         _ = isReadable(descriptor, within: 20)
         loop.process()
         #expect(!isReadable(descriptor, within: 20))
-        loop.process(inMode: .modal)
+        loop.process(inMode: .modalPanel)
         #expect(log.all.last == "modal")
         ends.forEach { close($0) }
     }

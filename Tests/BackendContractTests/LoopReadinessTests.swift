@@ -81,9 +81,9 @@ import Testing
             source.invalidate()
         }
         try loop.add(source, forMode: .default)
-        loop.perform(inModes: [.modal]) {}
+        loop.perform(inModes: [.modalPanel]) {}
         let timer = LoopTimer(fireAt: .distantPast, interval: .zero, repeats: false) { [loop] _ in
-            loop.run(mode: .modal, before: .distantPast)
+            loop.run(mode: .modalPanel, before: .distantPast)
         }
         loop.add(timer, forMode: .default)
         shutdown(ends[1], Int32(SHUT_RDWR))
@@ -97,7 +97,7 @@ import Testing
         let level = try LoopSource(descriptor: ends[0]) { _, _ in }
         let edge = try LoopSource(descriptor: ends[0], triggering: .edge) { _, _ in }
         try loop.add(level, forMode: .default)
-        let refusal = #expect(throws: TimerError.self) { try loop.add(edge, forMode: .modal) }
+        let refusal = #expect(throws: TimerError.self) { try loop.add(edge, forMode: .modalPanel) }
         #expect(refusal?.errorNumber == EINVAL)
         #expect(refusal?.description.contains("descriptor \(ends[0]) edge-triggered") == true)
         #expect(edge.isValid && level.isValid)
@@ -119,17 +119,17 @@ import Testing
         let loop = TimerLoop()
         let log = Recorder<String>()
         let source = try LoopSource(descriptor: ends[0]) { [loop] _, _ in log.append(loop.currentMode!.rawValue) }
-        loop.addCommonMode(.modal)
+        loop.addCommonMode(.modalPanel)
         try loop.add(source, forMode: .common)
         loop.remove(source, forMode: .default)
         write("a")
         #expect(!loop.run(mode: .default, before: .distantPast))
-        #expect(loop.run(mode: .modal, before: .distantPast))
+        #expect(loop.run(mode: .modalPanel, before: .distantPast))
         loop.addCommonMode(.eventTracking)
         #expect(loop.contains(source, forMode: .eventTracking))
         loop.remove(source, forMode: .common)
-        #expect(!loop.run(mode: .modal, before: .distantPast))
-        #expect(log.all == [TimerLoop.Mode.modal.rawValue])
+        #expect(!loop.run(mode: .modalPanel, before: .distantPast))
+        #expect(log.all == [TimerLoop.Mode.modalPanel.rawValue])
         end()
     }
 }

@@ -252,13 +252,13 @@ import Testing
             calls.append(loop.currentMode?.rawValue ?? "")
             _ = drain(source.descriptor)
         }
-        try loop.add(source, forMode: .modal)
+        try loop.add(source, forMode: .modalPanel)
         try loop.add(source, forMode: .default)
         loop.remove(source, forMode: .default)
         #expect(!loop.contains(source, forMode: .default))
         write(pipe.write, "x", 1)
         let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: false) { _ in
-            loop.run(mode: .modal, before: .distantFuture)
+            loop.run(mode: .modalPanel, before: .distantFuture)
         }
         loop.add(timer, forMode: .default)
         loop.run()

@@ -39,11 +39,11 @@ import Testing
         let loop = TimerLoop()
         loop.isKeptAlive = true
         loop.add(timer(after: .milliseconds(1)), forMode: .common)
-        let runner = try startThread { loop.run(mode: .modal, before: .now.advanced(by: .seconds(60))) }
+        let runner = try startThread { loop.run(mode: .modalPanel, before: .now.advanced(by: .seconds(60))) }
         #expect(comes { loop.isWaiting })
         usleep(5000)
         #expect(fires.count == 0)
-        loop.addCommonMode(.modal)
+        loop.addCommonMode(.modalPanel)
         #expect(comes { fires.count == 1 })
         loop.stop()
         join(runner)

@@ -107,13 +107,6 @@ final class Screen {
             await count("timer \(number)", while: timer)
             timer.invalidate()
         }
-        let stopwatch = ExclusiveTimer(interval: 0.002, loop: loop) { _ in screen.draw() }
-        stopwatch.start()
-        await count("stopwatch", while: stopwatch)
-        stopwatch.stop()
-        let carousel = AutoAdvance(every: 0.002, loop: loop) { screen.draw() }
-        await count("carousel", while: carousel)
-        carousel.invalidate()
         let signal = try LoopSource.signal(SIGWINCH) { _, _ in for _ in 1...3 { screen.draw() } }
         try loop.add(signal, forMode: .default)
         kill(getpid(), SIGWINCH)

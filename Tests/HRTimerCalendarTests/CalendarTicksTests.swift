@@ -67,11 +67,11 @@ struct CalendarTicksTests {
         let nights = try night()
         try await withManualTime(options) { _ in
             var iterator = WallClock().ticks(by: nights, policy: policy).makeAsyncIterator()
-            _ = await iterator.next()
+            _ = try await iterator.next()
             try await Task.sleep(until: WallInstant(date(2026, 10, 28, 12)), clock: .wall)
             var seen: [String] = []
             for _ in 0..<2 {
-                guard let tick = await iterator.next() else { break }
+                guard let tick = try await iterator.next() else { break }
                 seen.append("\(shown(tick.firedAt)) missed \(tick.missedTicks)")
             }
             #expect(seen == expected)
@@ -113,7 +113,7 @@ struct CalendarTicksTests {
         try await withManualTime(options) { time in
             var iterator = WallClock().ticks(by: nights).makeAsyncIterator()
             await time.advance(by: .seconds(86_400))
-            let tick = await iterator.next()
+            let tick = try await iterator.next()
             #expect(tick.map { shown($0.deadline) } == "10-25 02:30:00 +2")
             // A day after noon, but the clocks went back an hour in the night: it is eleven o'clock.
             #expect(tick.map { shown($0.firedAt) } == "10-25 11:00:00 +1")

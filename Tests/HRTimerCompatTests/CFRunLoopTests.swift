@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HRTimerCompat
 import TestTraits
 import Testing
@@ -22,22 +23,21 @@ import Testing
             }
         }
         CFRunLoopAddTimer(loop, timer, .commonModes)
-        #expect(CFRunLoopContainsTimer(loop, timer, .defaultMode))
-        #expect(CFRunLoopTimerDoesRepeat(timer) && CFRunLoopTimerGetInterval(timer) == 0.005)
+        #expect(loop.contains(timer, forMode: .defaultMode) && timer.timeInterval == 0.005)
         loop.isKeptAlive = true
         defer { loop.isKeptAlive = false }
         CFRunLoopRun()
         #expect(calls.all == ["timer", "timer"])
-        #expect(!CFRunLoopTimerIsValid(timer))
+        #expect(!timer.isValid)
         CFRunLoopPerformBlock(loop, CFRunLoopMode.commonModes.rawValue) {
-            calls.append(CFRunLoopCopyCurrentMode(loop)?.rawValue ?? "none")
+            calls.append(loop.currentMode?.rawValue ?? "none")
             CFRunLoopStop(CFRunLoopGetCurrent())
         }
         CFRunLoopWakeUp(loop)
         #expect(CFRunLoopRunInMode(.defaultMode, 10, false) == .stopped)
         #expect(calls.all.last == "kCFRunLoopDefaultMode")
         #expect(CFRunLoopRunInMode(.defaultMode, 0, false) == .timedOut)
-        #expect(CFRunLoopCopyCurrentMode(loop) == nil && !CFRunLoopIsWaiting(loop))
+        #expect(loop.currentMode == nil && !loop.isWaiting)
     }
 
     @Test("An observer made with a handler sees its activities, given as bits of either type, until it is invalidated")
@@ -49,7 +49,7 @@ import Testing
             told.append(activity)
         }
         CFRunLoopAddObserver(loop, observer, .defaultMode)
-        #expect(CFRunLoopContainsObserver(loop, observer, .defaultMode))
+        #expect(loop.contains(observer, forMode: .defaultMode))
         CFRunLoopPerformBlock(loop, .defaultMode) {}
         CFRunLoopRunInMode(.defaultMode, 0, false)
         #expect(told.all == [.entry, .exit])
@@ -71,16 +71,17 @@ import Testing
             fired.append(CFAbsoluteTimeGetCurrent())
         }
         CFRunLoopAddTimer(loop, timer, .defaultMode)
-        CFRunLoopTimerSetTolerance(timer, 0.001)
+        timer.tolerance = 0.001
         let date = CFAbsoluteTimeGetCurrent() + 0.01
         CFRunLoopTimerSetNextFireDate(timer, date)
-        #expect(abs(CFRunLoopTimerGetNextFireDate(timer) - date) < 0.000_001)
+        #expect(abs(timer.fireDate.timeIntervalSinceReferenceDate - date) < 0.000_001)
         #expect(CFRunLoopRunInMode(.defaultMode, 20, false) == .finished)
         #expect(fired.count == 1 && fired.all[0] >= date - 0.000_001)
         CFRunLoopAddTimer(nil, timer, .defaultMode)
         CFRunLoopStop(nil)
         CFRunLoopTimerInvalidate(nil)
-        #expect(!CFRunLoopTimerIsValid(nil) && !CFRunLoopContainsTimer(loop, nil, .defaultMode))
+        CFRunLoopAddTimer(loop, nil, .defaultMode)
+        #expect(timer.isValid == false)
     }
 
     @Test("CFRunLoopRunInMode returns after a source if it is asked to, and otherwise runs until its limit")

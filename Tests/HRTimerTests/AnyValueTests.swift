@@ -133,15 +133,6 @@ import Testing
             let timer = LoopTimer(fireAt: world.start, interval: value, repeats: true) { _ in world.note() }
             return timer.isValid ? withExtendedLifetime(world.add(timer)) { world.rhythm() } : "invalid"
         },
-        Row("`ExclusiveTimer(interval:)`", "never", "never", "0.1 ms", "0.1 ms") { world, value in
-            let timer = ExclusiveTimer(interval: value, loop: world.loop) { _ in world.note() }
-            timer.start()
-            return withExtendedLifetime(timer) { world.rhythm() }
-        },
-        Row("`AutoAdvance(every:)`", "never", "never", "0.1 ms", "0.1 ms") { world, value in
-            let carousel = AutoAdvance(every: value, loop: world.loop) { world.note() }
-            return withExtendedLifetime(carousel) { world.rhythm() }
-        },
         Row("`registry.execute(interval:)`", "refused", "once", "refused", "refused") { world, value in
             let registry = TimerRegistry(engine: world.engine)
             do {
@@ -204,11 +195,6 @@ import Testing
         Row("`engine.schedule(at:)`", "now", "never", "now", "now") { world, value in
             world.engine.schedule(at: Date(timeIntervalSinceReferenceDate: value)) { _ in world.note() }
             return world.whenCalled()
-        },
-        Row("`source.schedule(deadline:)`", "now", "never", "now", "now") { world, value in
-            let source = world.source()
-            source.schedule(deadline: Date(timeIntervalSinceReferenceDate: value))
-            return withExtendedLifetime(source) { world.whenCalled() }
         },
         Row("`LoopTimer(fireAt:)`", "invalid", "never", "now", "now") { world, value in
             let timer = LoopTimer(fireAt: Date(timeIntervalSinceReferenceDate: value)) { _ in world.note() }

@@ -36,7 +36,7 @@ import Testing
     @Test("A source has the jitter that it was given, whenever that was, and has none without an interval")
     func source() throws {
         let source = TimerSource(engine: engine)
-        source.setEventHandler(record())
+        source.setEventHandler(handler: record())
         source.jitter = jitter
         source.schedule(deadline: start + .seconds(1), repeating: .seconds(1))
         source.activate()
@@ -61,7 +61,7 @@ import Testing
         for policy in [MissedTickPolicy.merge, .burst, .mergeToGrid] {
             calls.removeAll()
             let source = TimerSource(engine: engine, queue: queue)
-            source.setEventHandler(record())
+            source.setEventHandler(handler: record())
             source.policy = policy
             source.jitter = .upTo(.milliseconds(500))
             source.activate()
@@ -77,7 +77,7 @@ import Testing
         }
         calls.removeAll()
         let wall = TimerSource(engine: engine)
-        wall.setEventHandler(record())
+        wall.setEventHandler(handler: record())
         wall.jitter = .share(0.5)
         wall.activate()
         let from = time.now
@@ -94,7 +94,7 @@ import Testing
     func withdrawnSource() throws {
         let engine = try TimerEngine(.init(precision: .precise, time: time.base))
         let source = TimerSource(engine: engine)
-        source.setEventHandler(record())
+        source.setEventHandler(handler: record())
         source.jitter = jitter
         source.schedule(deadline: start + .seconds(1), repeating: .seconds(1))
         source.activate()

@@ -25,7 +25,7 @@ private struct Probe {
     var faces: (LoopTimer, TimerLoop, TimerLoop.Mode, DisplayLink, FrameRate)?
     var displays: (VsyncSource, VsyncSource.Refusal, FrameRateRange, WakeLead, FrameRateMeter, FrameCoalescer<Int>)?
     var more: (LatencyHistogram, EngineStatistics, TimerPrecision, ParkStrategy, TimeBase)?
-    var lives: (SuspensionMonitor, BackgroundGrace, ExclusiveTimer, AutoAdvance, LoopWorker)?
+    var lives: (SuspensionMonitor, BackgroundGrace, LoopWorker)?
     var tasks: (IdleTimeout, TimerTicks<MonotonicInstant>, TimerTick<MonotonicInstant>, TimerClockID)?
     var error: TimerError?
 }

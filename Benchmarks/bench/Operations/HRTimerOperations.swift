@@ -73,7 +73,7 @@ extension PublicOperations {
                 try armPending(timers) { _ in _ = scheduled(deadlines.any(), on: engine) }
                 return measure(engine) { _ in
                     let source = TimerSource(engine: engine)
-                    source.setEventHandler(makeHandler())
+                    source.setEventHandler(handler: makeHandler())
                     source.schedule(deadline: MonotonicInstant(nanoseconds: deadlines.any()))
                     source.activate()
                     source.cancel()

@@ -181,7 +181,7 @@ extension SourceOperations {
 
     private static func source(_ engine: TimerEngine, _ deadlines: inout Deadlines) -> TimerSource {
         let source = TimerSource(engine: engine)
-        source.setEventHandler(PublicOperations.makeHandler())
+        source.setEventHandler(handler: PublicOperations.makeHandler())
         source.schedule(deadline: MonotonicInstant(nanoseconds: deadlines.any()))
         source.activate()
         return source

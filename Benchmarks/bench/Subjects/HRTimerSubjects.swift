@@ -90,7 +90,7 @@ extension Subject {
     ) throws {
         try withEngine(recorder, precision, budget: budget) { engine in
             let source = TimerSource(flags: [], engine: engine, queue: queue)
-            source.setEventHandler(recorder.handler(of: source))
+            source.setEventHandler(handler: recorder.handler(of: source))
             source.schedule(
                 deadline: MonotonicInstant(nanoseconds: recorder.begin()),
                 repeating: .nanoseconds(recorder.interval_ns)

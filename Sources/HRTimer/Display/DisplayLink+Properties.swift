@@ -29,7 +29,7 @@ extension DisplayLink {
 
     /// The measured time from the beginning of the last call to that of this one, also across a pause. Zero in the
     /// first call.
-    public var rawDelta: Duration { .nanoseconds(withState { $0.reported.rawDelta_ns }) }
+    package var rawDelta: Duration { .nanoseconds(withState { $0.reported.rawDelta_ns }) }
 
     /// The source of the refreshes; nil if none was given and the link was not added to a loop yet.
     public var source: VsyncSource? { withState { $0.source } }
@@ -39,7 +39,7 @@ extension DisplayLink {
 
     /// Whether the display's rate differs by more than a thousandth from its rate at the call before the present or latest
     /// one: because of another mode, a virtual display's new rate, or a rate that was learnt. False in the first call.
-    public var hasNewRate: Bool { withState { $0.reported.hasNewRate } }
+    package var hasNewRate: Bool { withState { $0.reported.hasNewRate } }
 
     /// The requested rate of calls; 0, the default, requests the display's own rate. Setting it replaces a range or an
     /// interval.
@@ -68,11 +68,11 @@ extension DisplayLink {
     }
 
     /// Whether the rate of calls in use lies in the preferred range.
-    public var isInPreferredRange: Bool { preferredFrameRateRange.contains(actualFramesPerSecond) }
+    package var isInPreferredRange: Bool { preferredFrameRateRange.contains(actualFramesPerSecond) }
 
     /// The number of refreshes for each call: 2 for a call at every second one. Values below 1 count as 1. Setting it replaces
     /// a rate or a range. While none is set, it is the number that results from the rate or the range.
-    public var frameInterval: Int {
+    package var frameInterval: Int {
         get { withState { Int($0.divisor) } }
         set { request(newValue > 1 ? .interval(newValue) : .none) }
     }
@@ -142,7 +142,7 @@ extension DisplayLink {
     }
 
     /// How long after its instant the latest call began.
-    public var latestLateness: Duration { .nanoseconds(withState { $0.reported.lateness_ns }) }
+    package var latestLateness: Duration { .nanoseconds(withState { $0.reported.lateness_ns }) }
 
     /// A copy of the histogram of how long after its instant each call began so far, counted from the refresh or, with a lead,
     /// from the instant that the lead requests. O(buckets).

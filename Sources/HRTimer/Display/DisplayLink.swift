@@ -22,7 +22,7 @@ public final class DisplayLink: @unchecked Sendable {
     // and finish a call. Two threads that touch the state therefore have at least one lock in common.
 
     /// A link's handler.
-    public typealias Handler = @Sendable (DisplayLink) -> Void
+    package typealias Handler = @Sendable (DisplayLink) -> Void
     /// A handler, or a function of an actor such as `{ @MainActor link in … }`, which is called on that actor.
     ///
     /// The call is made at once if the loop's thread is the actor's, otherwise by a task. Its values are determined when the
@@ -77,51 +77,17 @@ public final class DisplayLink: @unchecked Sendable {
 
     deinit { state.source?.forget(ObjectIdentifier(self)) }
 
-    /// Creates a link that calls `action` on `target`. The link holds the target until it is invalidated.
+    /// Creates a link that calls `action` on `target` without holding it, and that invalidates itself when the target is gone.
+    ///
+    /// Without a rate it is a link to the display of `VsyncSource.shared`. To hold the target, say so in a block:
+    /// `{ link in game.draw(link) }`.
     public convenience init<Target: AnyObject & Sendable>(
-        framesPerSecond: Double,
-        target: Target,
-        action: @escaping Action<Target>
-    ) {
-        let rate = FrameRate(framesPerSecond)
-        self.init(rate: rate, handler: Self.calling(target, action), on: action(target).isolation)
-    }
-
-    /// Creates a link to the display of `source`, or of `VsyncSource.shared` if that is nil, that calls `action` on `target`.
-    /// The link holds the target until it is invalidated.
-    public convenience init<Target: AnyObject & Sendable>(
-        source: VsyncSource? = nil,
-        target: Target,
-        action: @escaping Action<Target>
-    ) {
-        self.init(source: source, handler: Self.calling(target, action), on: action(target).isolation)
-    }
-
-    /// Creates a link that calls `action` on `target` without holding it. The link invalidates itself when the target is gone.
-    public convenience init<Target: AnyObject & Sendable>(
-        framesPerSecond: Double,
+        framesPerSecond: Double? = nil,
         weakTarget target: Target,
         action: @escaping Action<Target>
     ) {
-        let rate = FrameRate(framesPerSecond)
+        let rate = framesPerSecond.map { FrameRate($0) }
         self.init(rate: rate, handler: Self.calling(weakly: target, action), on: action(target).isolation)
-    }
-
-    /// Creates a link to the display of `source`, or of `VsyncSource.shared` if that is nil, that calls `action` on `target`
-    /// without holding it. The link invalidates itself when the target is gone.
-    public convenience init<Target: AnyObject & Sendable>(
-        source: VsyncSource? = nil,
-        weakTarget target: Target,
-        action: @escaping Action<Target>
-    ) {
-        self.init(source: source, handler: Self.calling(weakly: target, action), on: action(target).isolation)
-    }
-
-    private static func calling<Target: AnyObject & Sendable>(
-        _ target: Target,
-        _ action: @escaping Action<Target>
-    ) -> Handler {
-        { link in plain(action(target))(link) }
     }
 
     private static func calling<Target: AnyObject & Sendable>(

@@ -3,15 +3,15 @@
 /// lowest terms, so that equal rates compare equal.
 public struct FrameRate: Hashable, Sendable {
     /// The numerator; at least 1.
-    public let numerator: Int64
+    package let numerator: Int64
     /// The denominator; at least 1.
-    public let denominator: Int64
+    package let denominator: Int64
 
     /// The rate that is used in place of an invalid one.
     public static let standard = FrameRate(60)
 
     /// The slowest and the fastest rate: one refresh in 1000 s, and one in 0.1 ms.
-    public static let bounds: ClosedRange<Double> = 0.001...10_000
+    package static let bounds: ClosedRange<Double> = 0.001...10_000
 
     /// Creates the rate `framesPerSecond`, to a millionth. Zero, negative values and NaN give 60. All other values, infinity
     /// too, are limited to `bounds`.

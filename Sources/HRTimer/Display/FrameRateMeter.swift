@@ -97,10 +97,10 @@ public final class FrameRateMeter: Sendable {
     public var framesPerSecond: Double? { state.withLock { $0.counted } }
 
     /// Frames a second, from the latest two frames alone; nil before there were two.
-    public var instantaneousFramesPerSecond: Double? { state.withLock { $0.instantaneous } }
+    package var instantaneousFramesPerSecond: Double? { state.withLock { $0.instantaneous } }
 
     /// Frames a second, from about the latest twenty frame times, the newer weighing more; nil before there was one.
-    public var smoothedFramesPerSecond: Double? { state.withLock { $0.smoothed } }
+    package var smoothedFramesPerSecond: Double? { state.withLock { $0.smoothed } }
 
     /// The frames that the link dropped since the meter first noted it.
     public var droppedFrames: Int { state.withLock { $0.droppedFrames } }
@@ -110,7 +110,7 @@ public final class FrameRateMeter: Sendable {
 
     /// The hue of the usual label's colour, where 1 is the whole circle: 0 is red, at a fifth of the maximum and below; 0.216
     /// is a yellowish green, at the maximum.
-    public var hue: Double {
+    package var hue: Double {
         let (counted, maximum) = state.withLock { ($0.counted, $0.maximum) }
         let part = min((counted ?? maximum) / maximum, 1)
         return max(0, 0.27 * (part - 0.2))

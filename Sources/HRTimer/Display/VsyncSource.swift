@@ -121,7 +121,7 @@ extension VsyncSource {
     public var period: Duration { core.withLock { .nanoseconds($0.period_ns) } }
 
     /// The rate that the source claims; nil if it claims none. Often wrong, and not used once the display is known.
-    public var toldRate: FrameRate? { core.withLock { $0.driver?.toldRate } }
+    package var toldRate: FrameRate? { core.withLock { $0.driver?.toldRate } }
 
     /// The rate of a virtual display; for a real one, the rate that is used until the display is known.
     ///
@@ -149,15 +149,15 @@ extension VsyncSource {
         /// Answers that were too far from the predicted refresh.
         public var refused = 0
         /// Answers that reported no refresh: from a display that sleeps, or with an instant long past.
-        public var bogus = 0
+        package var bogus = 0
         /// Refreshes that were requested but not reported: the server was busy, or stopped.
         public var missed = 0
         /// How often the display was learnt again, after a change of mode or phase.
-        public var restarts = 0
+        package var restarts = 0
         /// How often the source and its connection were lost.
-        public var losses = 0
+        package var losses = 0
         /// The root mean square of the answers' deviations from the line through them; nil while there is no line.
-        public var residual: Duration?
+        package var residual: Duration?
     }
 
     /// The counts since the source was created.

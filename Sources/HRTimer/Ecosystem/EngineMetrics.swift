@@ -3,7 +3,8 @@
 public import HRTimerCore
 import Metrics
 
-/// Reports what an engine does to the metrics system of the program (swift-metrics). Only with the package's trait `Metrics`.
+/// Reports what an engine does to the metrics system of the program (swift-metrics). Only with the package's trait `Metrics`. Any
+/// thread.
 ///
 ///     var configuration = TimerEngine.Configuration()
 ///     configuration.recordLateness(label: "timers.lateness")

@@ -34,9 +34,9 @@ extension SuspensionMonitor {
         public let suspended: Duration
         /// The part that only the wall clock counts. Zero where that clock was set back, or ahead by less than half a
         /// threshold.
-        public let wallClockStep: Duration
+        package let wallClockStep: Duration
         /// When the monitor noticed.
-        public let noticedAt: MonotonicInstant
+        package let noticedAt: MonotonicInstant
     }
 }
 #endif

@@ -12,7 +12,7 @@ public import HRTimerCore
 /// A `LoopThread` that ends when it is idle: what `Thread` and `RunLoop.current.run()` do together. The loop runs in the
 /// default mode; sources, triggers and blocks keep it running as timers do, and `loop.stop()` does not end it. The thread
 /// holds itself: no reference to the worker need be kept. It blocks the signals that its maker blocks. For a thread that waits
-/// for work, see `TimerLoop.thread(name:precision:realTime:time:)`.
+/// for work, see `TimerLoop.thread(name:precision:realTime:time:)`. Any thread may use it; its handlers run one after the other.
 public final class LoopWorker: Sendable {
     /// The thread's loop; once the thread has ended, nothing can be added to it.
     public let loop: TimerLoop

@@ -15,11 +15,11 @@ import HRTimerLibc
 /// The monitor has a thread of its own, so that a handler of the program that blocks is never taken for an absence. The
 /// thread wakes twice in a threshold, which took 0.1 ms of processor time each on a virtual machine; without `noticesStops`
 /// it never wakes. It notices an absence within half a threshold after the return. The monitor ends with `shutdown()` or with
-/// its last reference. Any thread. `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC` of `clock_gettime(2)`; /proc/thread-self/schedstat,
+/// its last reference. Any thread; its calls come one after the other. `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC` of `clock_gettime(2)`; /proc/thread-self/schedstat,
 /// without which an overload is recognized by the process's processor time alone.
 public final class SuspensionMonitor: Sendable {
     /// What a monitor calls.
-    public typealias Handler = @Sendable (Absence) -> Void
+    package typealias Handler = @Sendable (Absence) -> Void
 
     private let engine: TimerEngine
     private let heart: TimerToken

@@ -38,17 +38,17 @@ public final class LoopObserver: Sendable {
     }
 
     /// The function that an observer calls.
-    public typealias Handler = @Sendable (LoopObserver, Activity) -> Void
-    /// A `Handler`, or a function of an actor. The latter is called on its actor: at once if the loop's thread is the actor's,
+    package typealias Handler = @Sendable (LoopObserver, Activity) -> Void
+    /// A function, or one of an actor. The latter is called on its actor: at once if the loop's thread is the actor's,
     /// otherwise by a task for each activity, after the loop has gone on. A closure in a global actor's code belongs to it.
     public typealias Block = @isolated(any) @Sendable (LoopObserver, Activity) -> Void
 
     /// The activities that the observer is notified of.
     public let activities: Activity
     /// The observer's place among the observers of its loop: lower orders are called first.
-    public let order: Int
+    package let order: Int
     /// Whether the observer goes on after its first call.
-    public let repeats: Bool
+    package let repeats: Bool
     let attachment: Attachment<Handler>
     private let isCalled = Atomic(false)
 

@@ -44,8 +44,8 @@ public final class LoopSource: Sendable {
     }
 
     /// The function that a source calls, with those of the requested events that were found.
-    public typealias Handler = @Sendable (LoopSource, Events) -> Void
-    /// A `Handler`, or a function of an actor. The latter is called on its actor: at once if the loop's thread is the actor's,
+    package typealias Handler = @Sendable (LoopSource, Events) -> Void
+    /// A function, or one of an actor. The latter is called on its actor: at once if the loop's thread is the actor's,
     /// as with `TimerLoop.main` and the main actor; otherwise by a task, and a level-triggered descriptor is not watched until
     /// that task has run. A closure in a global actor's code belongs to it.
     public typealias Block = @isolated(any) @Sendable (LoopSource, Events) -> Void
@@ -55,7 +55,7 @@ public final class LoopSource: Sendable {
     /// The events for which it watches the descriptor.
     public let events: Events
     /// Whether the handler is called while the descriptor is ready, or when it becomes ready.
-    public let triggering: Triggering
+    package let triggering: Triggering
     let attachment: Attachment<Handler>
     /// Closes a descriptor that the source has opened itself, when the source is released.
     private let owned: OwnedDescriptor?

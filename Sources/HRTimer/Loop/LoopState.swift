@@ -13,7 +13,7 @@ struct LoopState: ~Copyable, Sendable {
     /// The core that fires the timers. Its groups are sets of modes.
     var core: FiringCore
     var spinBudget: Double?
-    var performs = OrderedItems<PendingPerform>()
+    var performs = OrderedItems<@Sendable () -> Void>()
     var descriptors = WatchedDescriptors()
     var mainQueue = MainQueueWatch()
     var triggers = OrderedItems<LoopTrigger>()

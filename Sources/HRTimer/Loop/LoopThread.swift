@@ -12,7 +12,7 @@ import HRTimerLibc
 /// The thread blocks the signals that its maker blocks. It ends with `shutdown()`, or when the last reference to this object
 /// goes. Then its timers are invalid, and their handlers and the loop's descriptors are freed. `loop.stop()` does not end the
 /// thread, which runs its loop again. With `loop.isKeptAlive` set to false it ends when the default mode has nothing left, as a
-/// `LoopWorker` does.
+/// `LoopWorker` does. Any thread may use it; its handlers run one after the other.
 public final class LoopThread: Sendable {
     /// The thread's loop, kept alive while it has nothing to do. Nothing can be added to it once the thread has ended.
     public let loop: TimerLoop

@@ -56,7 +56,7 @@ extension LoopTimer {
     }
 
     /// Sets `tolerance` in any spelling of a time span: `timer.setTolerance(.milliseconds(10))`.
-    public func setTolerance(_ tolerance: some TimeSpan) {
+    package func setTolerance(_ tolerance: some TimeSpan) {
         let requested_ns = tolerance.nanosecondsOrZero
         update { state, _ in
             state.tolerance_ns = state.schedule.recurrence.tolerance_ns(requested: requested_ns)
@@ -70,7 +70,7 @@ extension LoopTimer {
     /// in the same pass but invalidated by an earlier handler does not fire. A call that waits for an actor, see `Block`, does not
     /// come if the actor invalidates the timer.
     ///
-    /// Items in a loop are invalidated: timers, sources, triggers, observers, links, `AutoAdvance`. As with Foundation's timers
+    /// Items in a loop are invalidated: timers, sources, triggers, observers, links. As with Foundation's timers
     /// this does not wait, and cannot be undone. Other items are cancelled. Owners of a thread are shut down, which waits.
     public func invalidate() {
         end(isRevoked: true)

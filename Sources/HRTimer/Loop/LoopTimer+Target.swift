@@ -1,27 +1,15 @@
 #if os(Linux)
 public import HRTimerCore
 
-/// Target and action, as in `NSTimer`: a method that takes the timer, passed as `Target.method`.
-///
-/// With `target` the timer holds the target, and the user information, until it is invalid. With `weakTarget` it does not hold
-/// the target: when the target is gone, the timer invalidates itself at its next deadline. Everything else is as with a block.
 extension LoopTimer {
     /// A method of a target, not applied yet. An actor's method, as of a `@MainActor` type, is called there; see `Block`.
     public typealias Action<Target> = @Sendable (Target) -> Block
 
-    /// A timer that calls `target`, which it holds, one interval from now, and if it repeats, at every interval after that.
-    public convenience init<Target: AnyObject & Sendable>(
-        timeInterval: some TimeSpan,
-        target: Target,
-        action: @escaping Action<Target>,
-        userInfo: (any Sendable)? = nil,
-        repeats: Bool
-    ) {
-        let block = Self.calling(target, action)
-        self.init(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo, block: block)
-    }
-
-    /// A timer that calls a target without holding it, one interval from now, and if it repeats, at every interval after that.
+    /// A timer that calls `Target.method` of a target that it does not hold, one interval from now, and if it repeats, at every
+    /// interval after that.
+    ///
+    /// When the target is gone, the timer invalidates itself at its next deadline. All else is as with a block. To hold the
+    /// target, say so in a block: `{ timer in model.tick(timer) }`.
     public convenience init<Target: AnyObject & Sendable>(
         timeInterval: some TimeSpan,
         weakTarget target: Target,
@@ -33,74 +21,16 @@ extension LoopTimer {
         self.init(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo, block: block)
     }
 
-    /// A timer that calls `target`, which it holds, at a point in time, and if it repeats, at every interval after that.
-    public convenience init<Target: AnyObject & Sendable>(
-        fireAt point: some TimePoint,
-        interval: some TimeSpan,
-        target: Target,
-        action: @escaping Action<Target>,
-        userInfo: (any Sendable)? = nil,
-        repeats: Bool
-    ) {
-        let block = Self.calling(target, action)
-        self.init(fireAt: point, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
-    }
-
-    /// A timer that calls a target without holding it, at a point in time, and if it repeats, at every interval after that.
-    public convenience init<Target: AnyObject & Sendable>(
-        fireAt point: some TimePoint,
-        interval: some TimeSpan,
-        weakTarget target: Target,
-        action: @escaping Action<Target>,
-        userInfo: (any Sendable)? = nil,
-        repeats: Bool
-    ) {
-        let block = Self.calling(weakly: target, action)
-        self.init(fireAt: point, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
-    }
-
-    /// Makes a timer that calls `target`, which it holds, in the default mode of the calling thread's loop.
-    @available(
-        *,
-        noasync,
-        message: "add a LoopTimer to TimerLoop.main, which runs by itself under an async main, or to a thread's loop"
-    )
-    @discardableResult
-    public static func scheduled<Target: AnyObject & Sendable>(
-        timeInterval: some TimeSpan,
-        target: Target,
-        action: @escaping Action<Target>,
-        userInfo: (any Sendable)? = nil,
-        repeats: Bool
-    ) -> LoopTimer {
-        let block = calling(target, action)
-        return scheduled(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo, block: block)
-    }
-
-    /// Makes a timer that calls a target without holding it, in the default mode of the calling thread's loop.
-    @available(
-        *,
-        noasync,
-        message: "add a LoopTimer to TimerLoop.main, which runs by itself under an async main, or to a thread's loop"
-    )
-    @discardableResult
-    public static func scheduled<Target: AnyObject & Sendable>(
-        timeInterval: some TimeSpan,
-        weakTarget target: Target,
-        action: @escaping Action<Target>,
-        userInfo: (any Sendable)? = nil,
-        repeats: Bool
-    ) -> LoopTimer {
-        let block = calling(weakly: target, action)
-        return scheduled(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo, block: block)
-    }
-
-    static func calling<Target: AnyObject & Sendable>(_ target: Target, _ action: @escaping Action<Target>) -> Handler {
+    /// Returns a block that calls `action` on `target`, which it holds.
+    package static func calling<Target: AnyObject & Sendable>(
+        _ target: Target,
+        _ action: @escaping Action<Target>
+    ) -> Handler {
         let calls = ActorCalls(merges: true)
         return { timer in call(action, target, timer, calls) }
     }
 
-    static func calling<Target: AnyObject & Sendable>(
+    private static func calling<Target: AnyObject & Sendable>(
         weakly target: Target,
         _ action: @escaping Action<Target>
     ) -> Handler {

@@ -23,12 +23,13 @@ public final class LoopTimer: @unchecked Sendable {
     // state therefore have at least one lock in common, which makes access exclusive.
 
     /// The function that a timer calls.
-    public typealias Handler = @Sendable (LoopTimer) -> Void
-    /// A `Handler`, or a function of an actor: `{ @MainActor timer in … }`, or a method of a `@MainActor` type.
+    package typealias Handler = @Sendable (LoopTimer) -> Void
+    /// A function, or one of an actor: `{ @MainActor timer in … }`, or a method of a `@MainActor` type.
     ///
     /// The latter is called on its actor: at once if the loop's thread is the actor's, as in `TimerLoop.main` for the main
     /// actor. In another loop a task calls it, later; ticks that come while it waits for the actor count as one. A closure in
-    /// a global actor's code belongs to it; a `Handler` in a constant does not, and the loop's thread calls it in any loop.
+    /// a global actor's code belongs to it; a constant of the type `@Sendable (LoopTimer) -> Void` does not, and the loop's
+    /// thread calls it in any loop.
     public typealias Block = @isolated(any) @Sendable (LoopTimer) -> Void
 
     @exclusivity(unchecked) var state: State

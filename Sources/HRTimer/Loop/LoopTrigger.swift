@@ -13,13 +13,13 @@ import Synchronization
 /// member.
 public final class LoopTrigger: Sendable {
     /// The function that a trigger calls.
-    public typealias Handler = @Sendable (LoopTrigger) -> Void
-    /// A `Handler`, or a function of an actor. The latter is called on its actor: at once if the loop's thread is the actor's,
+    package typealias Handler = @Sendable (LoopTrigger) -> Void
+    /// A function, or one of an actor. The latter is called on its actor: at once if the loop's thread is the actor's,
     /// otherwise by a task; signals that come meanwhile count as one. A closure in a global actor's code belongs to it.
     public typealias Block = @isolated(any) @Sendable (LoopTrigger) -> Void
 
     /// The trigger's place among the triggers of its loop: lower orders come first.
-    public let order: Int
+    package let order: Int
     let attachment: Attachment<Handler>
     private let signalled = Atomic(false)
 
@@ -45,7 +45,7 @@ public final class LoopTrigger: Sendable {
     }
 
     /// Whether the trigger was signalled, and not called since.
-    public var isSignalled: Bool { signalled.load(ordering: .sequentiallyConsistent) }
+    package var isSignalled: Bool { signalled.load(ordering: .sequentiallyConsistent) }
 
     /// Whether the trigger is valid; false after `invalidate()`.
     public var isValid: Bool { attachment.handler != nil }

@@ -30,10 +30,6 @@ extension TimerLoop {
         public static let eventTracking = Mode("NSEventTrackingRunLoopMode")
         /// The mode while a modal panel is up.
         public static let modalPanel = Mode("NSModalPanelRunLoopMode")
-        /// A shorter name of `modalPanel`.
-        public static let modal = modalPanel
-        /// The mode before the application has finished launching.
-        public static let initialization = Mode("kCFRunLoopInitializationMode")
     }
 }
 

@@ -68,7 +68,7 @@ extension TimerLoop {
             if state.performs.entries.isEmpty { core.clear(.blocks) }
             return blocks
         }
-        for block in blocks { block.call() }
+        for block in blocks { block() }
     }
 
     /// Decides what the pass fires, which is all that is due now, and prepares the first call. Returns the clock's reading,

@@ -1,22 +1,6 @@
 #if os(Linux)
 import HRTimerCore
 
-/// A block that waits for the loop's next pass.
-struct PendingPerform: Sendable {
-    let call: @Sendable () -> Void
-    /// By what the block can be cancelled; nil for a block without a target.
-    var request: Request?
-
-    struct Request: Sendable {
-        let target: ObjectIdentifier
-        let key: String
-
-        func isMeant(by target: ObjectIdentifier, _ key: String?) -> Bool {
-            self.target == target && (key == nil || self.key == key)
-        }
-    }
-}
-
 // Blocks for the next pass.
 extension TimerLoop {
     /// Calls `block` once, in the loop's next pass in one of `modes`, after blocks that were added before it; blocks of a
@@ -34,67 +18,15 @@ extension TimerLoop {
         order: Int = 0,
         _ block: @escaping @isolated(any) @Sendable () -> Void
     ) {
-        perform(inModes: modes, order: order, request: nil, onItsActor(block))
+        enqueue(modes, order, onItsActor(block))
     }
 
-    /// Calls `action` on `target` once, in the loop's next pass in one of `modes`, among the blocks of
-    /// `perform(inModes:order:_:)` and by the same order.
-    ///
-    /// A method of an actor, such as one of a `@MainActor` type, is called on that actor: at once in `main`, for the main
-    /// actor. The target is held until the call; `weakTarget:` in place of `on:` does not hold it.
-    /// `cancelPerforms(withTarget:key:)` cancels the request. Any thread.
-    public func perform<Target: AnyObject & Sendable>(
-        _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
-        on target: Target,
-        key: String = "",
-        order: Int = 0,
-        inModes modes: some Sequence<Mode> = [.default]
-    ) {
-        let request = PendingPerform.Request(target: ObjectIdentifier(target), key: key)
-        perform(inModes: modes, order: order, request: request) { onItsActor(action(target))() }
-    }
-
-    /// Calls `action` on `target` once, in the loop's next pass in one of `modes`, if the target still exists then: it is not
-    /// held. In all else as `perform(_:on:key:order:inModes:)`.
-    public func perform<Target: AnyObject & Sendable>(
-        _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
-        weakTarget target: Target,
-        key: String = "",
-        order: Int = 0,
-        inModes modes: some Sequence<Mode> = [.default]
-    ) {
-        let request = PendingPerform.Request(target: ObjectIdentifier(target), key: key)
-        perform(inModes: modes, order: order, request: request) { [weak target] in
-            if let target { onItsActor(action(target))() }
-        }
-    }
-
-    /// Cancels what was requested for this target and key for the next pass; all of the target's requests if `key` is nil.
-    /// What the current pass has already taken still comes, as do delayed requests, which `cancelPreviousPerformRequests`
-    /// cancels. O(blocks that wait). Any thread.
-    public func cancelPerforms(withTarget target: AnyObject, key: String? = nil) {
-        // No wake: a block that the run serves has woken the loop already, and the run finds out that nothing is left.
-        let target = ObjectIdentifier(target)
-        let taken = state.withLock { state in
-            state.performs.take(from: &state.modes) { entry, _ in entry.item.request?.isMeant(by: target, key) ?? false
-            }
-        }
-        // Freed without the lock.
-        withExtendedLifetime(taken) {}
-    }
-
-    private func perform(
-        inModes modes: some Sequence<Mode>,
-        order: Int,
-        request: PendingPerform.Request?,
-        _ block: @escaping @Sendable () -> Void
-    ) {
+    private func enqueue(_ modes: some Sequence<Mode>, _ order: Int, _ block: @escaping @Sendable () -> Void) {
         core.update { state in
             if state.isEnded { return false }
             let set = state.modes.set(of: modes)
             if set == ModeTable.nowhere { return false }
-            let pending = PendingPerform(call: block, request: request)
-            let place = state.performs.add(pending, order: order, keepsRunning: true)
+            let place = state.performs.add(block, order: order, keepsRunning: true)
             state.performs.setModes(set, of: place, in: &state.modes)
             core.post(.blocks)
             return state.serves(set) && state.mustWakeNow()
@@ -102,7 +34,7 @@ extension TimerLoop {
     }
 }
 
-/// The requests made with `perform(_:on:key:afterDelay:inModes:)`, by the identity of their target.
+/// The requests made with `perform(afterDelay:inModes:for:key:_:)`, by the identity of their target.
 struct DelayedPerforms: Sendable {
     private struct Request: Sendable {
         let key: String
@@ -156,108 +88,35 @@ extension TimerLoop {
     ///     loop.perform(afterDelay: 0.5) { hide(toast) }
     ///
     /// A block that says so, `{ @MainActor in … }`, is called on its actor. `invalidate()` of the returned timer cancels the
-    /// request. The block is never called if the loop does not run. Without modes, with a delay of NaN, and in a
-    /// loop that has ended, the timer is invalid and nothing is held. Any thread.
+    /// request. So does `cancelPreviousPerformRequests(withTarget:key:)`, if the request has a target; what it is for is known
+    /// by its identity alone, and only the block may hold it. The block is never called if the loop does not run. Without modes,
+    /// with a delay of NaN, and in a loop that has ended, the timer is invalid and nothing is held. Any thread.
     @discardableResult
     public func perform(
         afterDelay delay: some TimeSpan,
         inModes modes: some Sequence<Mode> = [.default],
+        for target: AnyObject? = nil,
+        key: String = "",
         _ block: @escaping @isolated(any) @Sendable () -> Void
     ) -> LoopTimer {
         let block = onItsActor(block)
-        let timer = LoopTimer(timeInterval: delay, repeats: false) { _ in block() }
-        if !add(timer, forModes: modes) { timer.invalidate() }
-        return timer
-    }
-
-    /// Calls `action` on `target` once, `delay` from now or later, in one of `modes`; in all else as
-    /// `perform(afterDelay:inModes:_:)`.
-    ///
-    /// The target is held until the call; `weakTarget:` in place of `on:` does not hold it. The request is cancelled by its
-    /// target and key, with `cancelPreviousPerformRequests(withTarget:key:)`, or by `invalidate()` of the returned timer.
-    @discardableResult
-    public func perform<Target: AnyObject & Sendable>(
-        _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
-        on target: Target,
-        key: String = "",
-        afterDelay delay: some TimeSpan,
-        inModes modes: some Sequence<Mode> = [.default]
-    ) -> LoopTimer {
-        perform(target, key, delay, modes) { onItsActor(action(target))() }
-    }
-
-    /// Calls `action` on `target` with an argument, which is held as the target is; see
-    /// `perform(_:on:key:afterDelay:inModes:)`.
-    @discardableResult
-    public func perform<Target: AnyObject & Sendable, Argument: Sendable>(
-        _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable (Argument) -> Void,
-        on target: Target,
-        with argument: Argument,
-        key: String = "",
-        afterDelay delay: some TimeSpan,
-        inModes modes: some Sequence<Mode> = [.default]
-    ) -> LoopTimer {
-        perform(target, key, delay, modes) { onItsActor(action(target))(argument) }
-    }
-
-    /// Calls `action` on `target` once, `delay` from now or later, if the target still exists then: it is not held. In all
-    /// else as `perform(_:on:key:afterDelay:inModes:)`.
-    ///
-    /// When the target is gone, the timer stays until its deadline, and calls nobody.
-    @discardableResult
-    public func perform<Target: AnyObject & Sendable>(
-        _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
-        weakTarget target: Target,
-        key: String = "",
-        afterDelay delay: some TimeSpan,
-        inModes modes: some Sequence<Mode> = [.default]
-    ) -> LoopTimer {
-        perform(target, key, delay, modes) { [weak target] in
-            if let target { onItsActor(action(target))() }
-        }
-    }
-
-    /// Calls `action` on `target` with an argument, which is held; see `perform(_:weakTarget:key:afterDelay:inModes:)`.
-    @discardableResult
-    public func perform<Target: AnyObject & Sendable, Argument: Sendable>(
-        _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable (Argument) -> Void,
-        weakTarget target: Target,
-        with argument: Argument,
-        key: String = "",
-        afterDelay delay: some TimeSpan,
-        inModes modes: some Sequence<Mode> = [.default]
-    ) -> LoopTimer {
-        perform(target, key, delay, modes) { [weak target] in
-            if let target { onItsActor(action(target))(argument) }
-        }
-    }
-
-    /// Adds a delayed request, and remembers it by the identity of its target. Whether the target is held is up to `call`.
-    private func perform(
-        _ target: AnyObject,
-        _ key: String,
-        _ delay: some TimeSpan,
-        _ modes: some Sequence<Mode>,
-        _ call: @escaping @Sendable () -> Void
-    ) -> LoopTimer {
-        let target = ObjectIdentifier(target)
+        let target = target.map { ObjectIdentifier($0) }
         let timer = LoopTimer(timeInterval: delay, repeats: false) { [weak self] timer in
-            self?.delayed.withLock { $0.remove(timer, target: target) }
-            call()
+            if let target { self?.delayed.withLock { $0.remove(timer, target: target) } }
+            block()
         }
         if !timer.isValid { return timer }
-        delayed.withLock { $0.add(timer, target: target, key: key) }
+        if let target { delayed.withLock { $0.add(timer, target: target, key: key) } }
         // A request that no loop holds could not be cancelled.
         if !add(timer, forModes: modes) {
             timer.invalidate()
-            delayed.withLock { $0.remove(timer, target: target) }
+            if let target { delayed.withLock { $0.remove(timer, target: target) } }
         }
         return timer
     }
 
     /// Adds the timer for all of `modes`. Returns false if the loop has not taken it.
     private func add(_ timer: LoopTimer, forModes modes: some Sequence<Mode>) -> Bool {
-        if !timer.isValid { return false }
         for mode in modes where timer.isValid { add(timer, forMode: mode) }
         return timer.isInLoop
     }
@@ -329,7 +188,7 @@ extension TimerLoop {
     private func enqueue(_ block: @escaping @Sendable () -> Void, _ modes: some Sequence<Mode>, _ performed: Performed)
     {
         let ticket = PerformTicket(performed)
-        perform(inModes: modes, order: 0, request: nil) {
+        enqueue(modes, 0) {
             block()
             ticket.done()
         }

@@ -77,7 +77,7 @@ extension TimerLoop {
 extension TimerLoop {
     /// Returns the earliest deadline of the timers in `mode`: `distantFuture` if there are sources or blocks but no timer,
     /// nil if there is nothing. Runs nothing, unlike Foundation's `limitDate(forMode:)`. O(timers of the loop). Any thread.
-    public func limitInstant(forMode mode: Mode) -> MonotonicInstant? {
+    package func limitInstant(forMode mode: Mode) -> MonotonicInstant? {
         let time = time
         return state.withLock { state in
             guard let index = state.modes.known(mode) else { return nil }

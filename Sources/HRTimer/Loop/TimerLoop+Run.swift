@@ -44,17 +44,6 @@ extension TimerLoop {
         run(in: .default, limit_ns: limit_ns(limit), returnsAfterSource: false) ?? .finished
     }
 
-    /// Runs in the default mode for at most `duration`, or until `run()` would end. Zero, less and NaN make one pass.
-    @available(
-        *,
-        noasync,
-        message: "TimerLoop.main runs by itself under an async main, and any other loop in TimerLoop.thread()"
-    )
-    @discardableResult
-    public func run(for duration: some TimeSpan) -> RunResult {
-        run(mode: .default, for: duration)
-    }
-
     /// Runs in `mode` until one source was handled, or until `limit`. Any number of timers, observers and performed blocks
     /// may be called meanwhile. A past limit makes one pass without waiting.
     ///
@@ -70,15 +59,15 @@ extension TimerLoop {
         run(in: mode, limit_ns: limit_ns(limit), returnsAfterSource: true) != nil
     }
 
-    /// Runs in `mode` for at most `duration`; with `returnsAfterSource` only until one source was handled:
-    /// `CFRunLoopRunInMode`.
+    /// Runs in `mode` for at most `duration`, or until `run()` would end; with `returnsAfterSource` only until one source was
+    /// handled: `CFRunLoopRunInMode`. Zero, less and NaN make one pass.
     @available(
         *,
         noasync,
         message: "TimerLoop.main runs by itself under an async main, and any other loop in TimerLoop.thread()"
     )
     @discardableResult
-    public func run(mode: Mode, for duration: some TimeSpan, returnsAfterSource: Bool = false) -> RunResult {
+    public func run(mode: Mode = .default, for duration: some TimeSpan, returnsAfterSource: Bool = false) -> RunResult {
         let limit_ns = time.now_ns.addingSaturating(duration.nanosecondsOrZero)
         return run(in: mode, limit_ns: limit_ns, returnsAfterSource: returnsAfterSource) ?? .finished
     }

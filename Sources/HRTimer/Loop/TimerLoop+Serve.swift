@@ -4,7 +4,7 @@ public import Dispatch
 public import HRTimerCore
 import HRTimerLibc
 
-/// The hosting that `serve(on:)` began: another event loop runs a `TimerLoop`. It goes on without this object.
+/// The hosting that `serve(on:)` began: another event loop runs a `TimerLoop`. It goes on without this object. Any thread.
 public final class LoopHost: Sendable {
     private let end: Locked<(@Sendable () -> Void)?>
 

@@ -10,7 +10,7 @@ import HRTimerLibc
 ///     TimerLoop.current.run(until: .now.advanced(by: .seconds(1)))
 ///
 /// Each thread has a loop, made when `current` is first asked for and ended with the thread. Handlers run on that thread,
-/// while it is inside one of the `run` functions, and with no lock held. Everything else may be called from any thread and
+/// while it is inside one of the `run` functions, one after the other, and with no lock held. Everything else may be called from any thread and
 /// wakes the loop if need be: adding, moving and invalidating timers, `perform`, `stop`, `wakeUp`.
 ///
 /// The loop waits in libevent, for one absolute timerfd, which carries the wakes too, and for the descriptors that it was

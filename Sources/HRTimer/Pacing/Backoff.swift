@@ -22,13 +22,9 @@ public struct Backoff: Sendable, Hashable {
         case decorrelated
     }
 
-    private enum Growth: Sendable, Hashable {
-        case factor(Double)
-        case increment(Duration)
-    }
-
     private let initial: Duration
-    private let growth: Growth
+    /// What each wait is multiplied by for the next one; at least 1.
+    private let factor: Double
     private let maximum: Duration
     /// How waits are randomized.
     public var jitter: Randomness
@@ -46,18 +42,7 @@ public struct Backoff: Sendable, Hashable {
         jitter: Randomness = .none,
         seed: UInt64? = nil
     ) -> Backoff {
-        Backoff(initial, .factor(factor >= 1 ? factor : 1), maximum, jitter, seed)
-    }
-
-    /// Returns a backoff in which each wait is `increment` longer than the previous one.
-    public static func linear(
-        initial: some TimeSpan,
-        increment: some TimeSpan,
-        maximum: some TimeSpan = Duration.seconds(60),
-        jitter: Randomness = .none,
-        seed: UInt64? = nil
-    ) -> Backoff {
-        Backoff(initial, .increment(max(.zero, increment.asDuration ?? .zero)), maximum, jitter, seed)
+        Backoff(initial, factor >= 1 ? factor : 1, maximum, jitter, seed)
     }
 
     /// Returns a backoff in which all waits are the same.
@@ -66,19 +51,19 @@ public struct Backoff: Sendable, Hashable {
         jitter: Randomness = .none,
         seed: UInt64? = nil
     ) -> Backoff {
-        Backoff(wait, .factor(1), wait, jitter, seed)
+        Backoff(wait, 1, wait, jitter, seed)
     }
 
     private init(
         _ initial: some TimeSpan,
-        _ growth: Growth,
+        _ factor: Double,
         _ maximum: some TimeSpan,
         _ jitter: Randomness,
         _ seed: UInt64?
     ) {
         self.maximum = max(.zero, maximum.asDuration ?? .zero)
         self.initial = min(max(.zero, initial.asDuration ?? .zero), self.maximum)
-        self.growth = growth
+        self.factor = factor
         self.jitter = jitter
         self.seed = seed
     }
@@ -115,13 +100,8 @@ public struct Backoff: Sendable, Hashable {
 
         mutating func next_ns() -> Int64 {
             let base_ns = base_ns
-            switch backoff.growth {
-            case .factor(let factor):
-                let grown = Double(base_ns) * factor
-                self.base_ns = grown < Double(maximum_ns) ? Int64(grown) : maximum_ns
-            case .increment(let increment):
-                self.base_ns = Swift.min(base_ns.addingSaturating(increment.nanosecondsRoundedUp), maximum_ns)
-            }
+            let grown = Double(base_ns) * backoff.factor
+            self.base_ns = grown < Double(maximum_ns) ? Int64(grown) : maximum_ns
             switch backoff.jitter {
             case .none: return base_ns
             case .full: return random(upTo: base_ns)

@@ -64,7 +64,7 @@ public final class Debouncer<Element: Sendable>: Sendable {
     public func flush() { calls.pacer.flush() }
 
     /// Drops the elements that wait, and ends the period: the next element is the first one again.
-    public func discard() { calls.pacer.discard() }
+    package func discard() { calls.pacer.discard() }
 
     /// Ends the debouncer for good, drops the elements that wait, and frees the handler. A call that has begun goes on. If
     /// the handler itself calls this, no call follows after this returned. Idempotent.

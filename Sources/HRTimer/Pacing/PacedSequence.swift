@@ -3,11 +3,9 @@ public import HRTimerCore
 
 /// The elements of another sequence that pass a debounce or a throttle; see `debounce(for:edges:on:)` and
 /// `throttle(for:edges:on:)`.
-public struct PacedSequence<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element: Sendable {
-    /// The base's element.
-    public typealias Element = Base.Element
-    /// The base's failure.
-    public typealias Failure = Base.Failure
+struct PacedSequence<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element: Sendable {
+    typealias Element = Base.Element
+    typealias Failure = Base.Failure
 
     private let base: Base
     /// A gate to which nothing has come, for each iteration to copy.
@@ -27,23 +25,18 @@ public struct PacedSequence<Base: AsyncSequence & Sendable>: AsyncSequence, Send
     }
 
     /// Returns an iterator, which begins to take elements of the base with the first call of `next()`.
-    public func makeAsyncIterator() -> Iterator { Iterator(sequence: self) }
+    func makeAsyncIterator() -> Iterator { Iterator(sequence: self) }
 
     /// One consumer's iteration. Dropping it ends the task that iterates over the base.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         fileprivate let sequence: PacedSequence
         private var iteration: PacedIteration<Base.Element, Base.Failure>?
 
         fileprivate init(sequence: PacedSequence) { self.sequence = sequence }
 
         /// Returns the next element that passes; nil once the base has ended and all has passed, and when the task is
-        /// cancelled.
-        public mutating func next() async throws(Base.Failure) -> Base.Element? {
-            try await next(isolation: nil)
-        }
-
-        /// Returns the next element like `next()`, without leaving the actor that iterates.
-        public mutating func next(
+        /// cancelled. Does not leave the actor that iterates.
+        mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(Base.Failure) -> Base.Element? {
             let iteration = self.iteration ?? PacedIteration(sequence.base, sequence.gate, on: sequence.host())
@@ -75,7 +68,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
         for period: some TimeSpan,
         edges: BurstEdges = .trailing,
         on clock: EngineClock<Instant>
-    ) -> PacedSequence<Self> {
+    ) -> some AsyncSequence<Element, Failure> & Sendable {
         PacedSequence(self, .debounce, edges, period) { clock.host }
     }
 
@@ -90,7 +83,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
         for period: some TimeSpan,
         edges: BurstEdges = .both,
         on clock: EngineClock<Instant>
-    ) -> PacedSequence<Self> {
+    ) -> some AsyncSequence<Element, Failure> & Sendable {
         PacedSequence(self, .throttle, edges, period) { clock.host }
     }
 }

@@ -59,7 +59,7 @@ public final class Throttle<Element: Sendable>: Sendable {
     public func flush() { calls.pacer.flush() }
 
     /// Drops the elements that wait, and ends the period: the next element is the first one again.
-    public func discard() { calls.pacer.discard() }
+    package func discard() { calls.pacer.discard() }
 
     /// Ends the throttle for good, drops the elements that wait, and frees the handler, as `Debouncer.cancel()` does.
     public func cancel() { calls.cancel() }

@@ -116,8 +116,7 @@ extension SourceCore: TimerOwner {
         case .call(let missed, let following):
             engine.setFollowing(following)
             fire.missedTicks = missed
-            let event = Self.counted(state, deadline_ns: deadline_ns)
-            fire.callback = watched(event, deadline_ns: deadline_ns, missed: missed, isSubmitted: false, &state)
+            fire.callback = watched(state.event, deadline_ns: deadline_ns, missed: missed, isSubmitted: false, &state)
             return true
         case .leftOut(let missed):
             fire.leftOut = missed
@@ -236,7 +235,7 @@ extension SourceCore: TimerOwner {
             record.pointee.schedule.position = GridPosition(following.deadline)
             state.policyElsewhere = following.policy
         }
-        guard let event = Self.counted(state, deadline_ns: deadline_ns) else { return nil }
+        guard let event = state.event else { return nil }
         engine.countMissed(state.data - 1)
         if state.hasLead { engine.recordElsewhere(now_ns.subtractingSaturating(deadline_ns)) }
         let missed = Int(clamping: state.data - 1)
@@ -291,12 +290,6 @@ extension SourceCore: TimerOwner {
             state.data = UInt(missed) &+ 1
         }
         return begun
-    }
-
-    /// Returns the handler of a call that has begun, with what counts its calls around it.
-    private static func counted(_ state: borrowing State, deadline_ns: Int64) -> Callback? {
-        guard let account = state.account, let event = state.event else { return state.event }
-        return account.counting(event, deadline_ns: deadline_ns, ticks: state.data, state.alarm?.time)
     }
 
     /// Makes the source idle if a deadline has come without a handler: neither that one nor those that follow wake anybody.

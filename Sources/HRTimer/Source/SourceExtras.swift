@@ -21,8 +21,6 @@ struct SourceExtras {
     var owned = Owned()
     /// The lead of calls on a queue, if the source or its engine is precise; nil otherwise.
     var lead: SourceLead?
-    /// Nil unless the user has requested statistics.
-    var account: SourceAccount?
     /// The handlers that are called for late calls; nil if there are none.
     var lateHandlers: LateHandlers?
     /// What is known of the submission of the call in flight, if the engine is watched.
@@ -52,7 +50,6 @@ extension SourceCore.State {
     var alarm: ClockAlarm? { extras?.pointee.owned.alarm }
     /// Whether a loop, which may end before that, makes the calls.
     var isCalledByLoop: Bool { actor == nil && target.map { !$0.hasThreads } ?? false }
-    var account: SourceAccount? { extras?.pointee.account }
     var lateHandlers: LateHandlers? { extras?.pointee.lateHandlers }
     var hasLead: Bool { extras?.pointee.lead != nil }
     var hasRegistration: Bool { extras?.pointee.owned.registration != nil }

@@ -12,7 +12,8 @@ import HRTimerLibc
 ///     tasks.cancel(poll)
 ///
 /// A task lives until it is cancelled, has run for the last time, or the registry is freed. Names are for people and need not
-/// be unique; keys are never used again. All members may be called from any thread, and from the tasks.
+/// be unique; keys are never used again. All members may be called from any thread, and from the tasks. Calls of one task never
+/// run at the same time; those of two tasks may, on different queues.
 public final class TimerRegistry: Sendable {
     /// Identifies one task of one registry.
     public struct Key: Hashable, Sendable, CustomStringConvertible {
@@ -65,20 +66,6 @@ public final class TimerRegistry: Sendable {
         queue: DispatchQueue? = nil,
         task: @escaping @isolated(any) @Sendable () -> Void
     ) throws(TimerError) -> Key {
-        let plain = withoutActor(task)
-        return try add(name, start, interval, repeats, policy, queue, on: task.isolation) { _ in plain() }
-    }
-
-    private func add(
-        _ name: String,
-        _ start: some TimeSpan,
-        _ interval: some TimeSpan,
-        _ repeats: Bool,
-        _ policy: MissedTickPolicy,
-        _ queue: DispatchQueue?,
-        on actor: (any Actor)?,
-        _ task: @escaping @Sendable (Key) -> Void
-    ) throws(TimerError) -> Key {
         try check(!name.isEmpty, "`name` takes at least one character")
         let (start, interval) = (start.asDuration, interval.asDuration)
         try check(start.map { $0 >= .zero } ?? false, "`start` takes zero or more, not \(described(start))")
@@ -95,53 +82,16 @@ public final class TimerRegistry: Sendable {
             if state.isSuspended { source.suspend() }
             return key
         }
+        let plain = withoutActor(task)
         let event = Callback { [weak self] in
             // Before the call: a task is no longer live once its last call has begun.
             if !repeats { self?.cancel(key) }
-            task(key)
+            plain()
         }
-        source.core.setEventHandler(event, on: actor)
+        source.core.setEventHandler(event, on: task.isolation)
         source.schedule(after: start ?? .zero, repeating: repeats ? interval : nil)
         source.activate()
         return key
-    }
-
-    /// A method of a target, not applied yet. A method of an actor, as of a `@MainActor` type, is called on that actor.
-    public typealias Action<Target> = @Sendable (Target) -> @isolated(any) @Sendable () -> Void
-
-    /// Runs a method of `target`, which the task holds, as `execute` with a closure does.
-    @discardableResult
-    public func execute<Target: AnyObject & Sendable>(
-        name: String,
-        start: some TimeSpan = Duration.zero,
-        interval: some TimeSpan = Duration.zero,
-        repeats: Bool = true,
-        policy: MissedTickPolicy = .merge,
-        queue: DispatchQueue? = nil,
-        target: Target,
-        action: @escaping Action<Target>
-    ) throws(TimerError) -> Key {
-        try add(name, start, interval, repeats, policy, queue, on: action(target).isolation) { _ in
-            withoutActor(action(target))()
-        }
-    }
-
-    /// Runs a method of `target`, which the task does not hold: the task ends at the first call without the target.
-    @discardableResult
-    public func execute<Target: AnyObject & Sendable>(
-        name: String,
-        start: some TimeSpan = Duration.zero,
-        interval: some TimeSpan = Duration.zero,
-        repeats: Bool = true,
-        policy: MissedTickPolicy = .merge,
-        queue: DispatchQueue? = nil,
-        weakTarget target: Target,
-        action: @escaping Action<Target>
-    ) throws(TimerError) -> Key {
-        try add(name, start, interval, repeats, policy, queue, on: action(target).isolation) {
-            [weak self, weak target] key in
-            if let target { withoutActor(action(target))() } else { self?.cancel(key) }
-        }
     }
 
     private func described(_ duration: Duration?) -> String { duration.map { "\($0)" } ?? "NaN" }

@@ -15,7 +15,7 @@ extension TimerSource {
 
     /// A source that is not active yet, by GCD's flags, of which `.strict` is the only one. Without a queue it runs its
     /// handlers on the engine's thread.
-    public convenience init(
+    package convenience init(
         flags: DispatchSource.TimerFlags,
         engine: TimerEngine = .shared,
         queue: DispatchQueue? = nil
@@ -45,66 +45,10 @@ extension TimerSource {
         core.setTarget(queue.map { Self.target($0) })
     }
 
-    /// Sets the event handler, in the spelling of GCD. From the next call on, handlers are submitted to the source's queue with
-    /// that quality of service and those flags, for example a barrier's. On the engine's thread both mean nothing.
-    public func setEventHandler(
-        qos: DispatchQoS = .unspecified,
-        flags: DispatchWorkItemFlags = [],
-        handler: (@isolated(any) @Sendable () -> Void)?
-    ) {
+    /// Has calls submitted to the source's queue, if it has one, with these attributes from now on, if there are any.
+    func submit(_ qos: DispatchQoS, _ flags: DispatchWorkItemFlags) {
+        if qos == .unspecified, flags.isEmpty { return }
         core.changeTarget { target in target?.queue.map { Self.target($0, qos, flags) } ?? target }
-        setEventHandler(handler)
-    }
-
-    /// Sets the registration handler, in the spelling of GCD; see `setEventHandler(qos:flags:handler:)`.
-    public func setRegistrationHandler(
-        qos: DispatchQoS = .unspecified,
-        flags: DispatchWorkItemFlags = [],
-        handler: (@isolated(any) @Sendable () -> Void)?
-    ) {
-        core.changeTarget { target in target?.queue.map { Self.target($0, qos, flags) } ?? target }
-        setRegistrationHandler(handler)
-    }
-
-    /// Sets the cancel handler, in the spelling of GCD; see `setEventHandler(qos:flags:handler:)`.
-    public func setCancelHandler(
-        qos: DispatchQoS = .unspecified,
-        flags: DispatchWorkItemFlags = [],
-        handler: (@isolated(any) @Sendable () -> Void)?
-    ) {
-        core.changeTarget { target in target?.queue.map { Self.target($0, qos, flags) } ?? target }
-        setCancelHandler(handler)
-    }
-
-    /// Performs the work item at each fire, as long as the item is not cancelled.
-    public func setEventHandler(handler: DispatchWorkItem) {
-        let item = Item(handler)
-        setEventHandler { item.perform() }
-    }
-
-    /// Performs the work item once when the source has become active.
-    public func setRegistrationHandler(handler: DispatchWorkItem) {
-        let item = Item(handler)
-        setRegistrationHandler { item.perform() }
-    }
-
-    /// Performs the work item once after `cancel()`.
-    public func setCancelHandler(handler: DispatchWorkItem) {
-        let item = Item(handler)
-        setCancelHandler { item.perform() }
-    }
-
-    /// Sendable: any thread may perform or cancel a work item (`dispatch_block_perform`); Dispatch's types do not say so.
-    private struct Item: @unchecked Sendable {
-        private let item: DispatchWorkItem
-
-        init(_ item: DispatchWorkItem) {
-            self.item = item
-        }
-
-        func perform() {
-            if !item.isCancelled { item.perform() }
-        }
     }
 
     /// Schedules the source; `leeway` and `repeating` as in GCD's `DispatchSourceTimer.schedule(deadline:repeating:leeway:)`.

@@ -1,4 +1,5 @@
 #if os(Linux)
+public import Dispatch
 public import HRTimerCore
 
 /// A timer with the verbs of GCD's `DispatchSourceTimer`, on a `TimerEngine`, without its crashes.
@@ -39,16 +40,6 @@ public final class TimerSource: Sendable {
         self.init(engine: engine, target: .init { loop.perform(inModes: modes, order: 0, $0) }, isStrict: isStrict)
     }
 
-    /// A source that is not active yet and runs its handlers on the loop's thread, in a pass in one mode.
-    public convenience init(
-        engine: TimerEngine = .shared,
-        loop: TimerLoop,
-        mode: TimerLoop.Mode,
-        isStrict: Bool = false
-    ) {
-        self.init(engine: engine, loop: loop, modes: [mode], isStrict: isStrict)
-    }
-
     @inline(__always)
     package init(engine: TimerEngine, target: SourceCore.Target?, isStrict: Bool = false) {
         core = SourceCore(engine: engine, target: target, isStrict: isStrict)
@@ -80,16 +71,6 @@ public final class TimerSource: Sendable {
         core.schedule(deadline, Recurrence(every: interval, policy: .merge), leeway)
     }
 
-    /// Schedules a repeating source whose grid begins a random part of an interval after `deadline`; see `TimerPhase`.
-    public func schedule<Instant: TimerInstant>(
-        deadline: Instant,
-        repeating interval: Duration,
-        leeway: Duration = .zero,
-        phase: TimerPhase
-    ) {
-        core.schedule(deadline, Recurrence(every: interval, policy: .merge), leeway, phase)
-    }
-
     /// The random delay of each call of a repeating source after its nominal deadline; nil, as at first, for none. The grid
     /// stays. A new jitter counts at once; a jitter without a seed gets one. See `Jitter`.
     public var jitter: Jitter? {
@@ -97,26 +78,43 @@ public final class TimerSource: Sendable {
         set { core.setJitter(newValue) }
     }
 
-    /// Schedules the source on the time of day. Steps of the clock move the deadline with it: a step forward makes the
-    /// deadlines that it passes fire at once.
+    /// Schedules the source at an instant of any clock, or with a grid that begins a random part of an interval after
+    /// `deadline`; see `TimerPhase`.
     ///
-    /// The engine of that clock keeps the deadline, and has this source's own engine make the call. On a queue the call is as
-    /// late as ever; on the engine's thread it is later by one more wake-up.
+    /// A `WallInstant` is on the time of day: a step of that clock moves the deadline with it, and a step forward makes the
+    /// deadlines that it passes fire at once. A `BootTimeInstant` goes on while the system is suspended. The engine of that clock
+    /// keeps the deadline, and has this source's own engine make the call. On a queue the call is as late as ever; on the
+    /// engine's thread it is later by one more wake-up.
     @_disfavoredOverload
-    public func schedule(deadline: WallInstant, repeating interval: Duration? = nil, leeway: Duration = .zero) {
-        core.schedule(deadline, Recurrence(every: interval, policy: .merge), leeway)
+    public func schedule<Instant: TimerInstant>(
+        deadline: Instant,
+        repeating interval: Duration? = nil,
+        leeway: Duration = .zero,
+        phase: TimerPhase = .given
+    ) {
+        core.schedule(deadline, Recurrence(every: interval, policy: .merge), leeway, phase)
     }
 
-    /// Schedules the source in boot time, which goes on while the system is suspended.
-    @_disfavoredOverload
-    public func schedule(deadline: BootTimeInstant, repeating interval: Duration? = nil, leeway: Duration = .zero) {
-        core.schedule(deadline, Recurrence(every: interval, policy: .merge), leeway)
-    }
-
-    /// Schedules the source to fire first once `delay` has passed, counted from now by the engine's clock.
-    public func schedule(after delay: Duration, repeating interval: Duration? = nil, leeway: Duration = .zero) {
+    /// Schedules the source to fire first once `delay` has passed, counted from now by the engine's clock, and then at every
+    /// interval, if there is one. A delay of NaN means now.
+    public func schedule(
+        after delay: some TimeSpan,
+        repeating interval: Duration? = nil,
+        leeway: some TimeSpan = Duration.zero
+    ) {
         let now = MonotonicInstant(nanoseconds: core.core.time.now_ns)
-        schedule(deadline: now.advanced(by: delay), repeating: interval, leeway: leeway)
+        let deadline = now.advanced(by: delay.asDuration ?? .zero)
+        schedule(deadline: deadline, repeating: interval, leeway: leeway.asDuration ?? .zero)
+    }
+
+    /// Schedules the source as `schedule(after:repeating:leeway:)` does, with an interval in any spelling; NaN counts as 0.1 ms.
+    @_disfavoredOverload
+    public func schedule(
+        after delay: some TimeSpan,
+        repeating interval: some TimeSpan,
+        leeway: some TimeSpan = Duration.zero
+    ) {
+        schedule(after: delay, repeating: interval.asDuration ?? .zero, leeway: leeway)
     }
 
     /// What becomes of nominal deadlines that passed before the source could fire: at first `.merge`, the rule of GCD. A new
@@ -147,7 +145,15 @@ public final class TimerSource: Sendable {
     /// called where the source calls, even if it stands in code of the main actor, where it would be later. The ticks are
     /// counted when the actor gets to the call: all ticks that came while the actor was busy make one call, whose `data`
     /// reports their number. A source that is cancelled or suspended before that is not called.
-    public func setEventHandler(_ handler: consuming (@isolated(any) @Sendable () -> Void)?) {
+    ///
+    /// From the next call on, handlers are submitted to the source's queue with that quality of service and those flags, for
+    /// example a barrier's; without both, as before. On the engine's thread they mean nothing.
+    public func setEventHandler(
+        qos: DispatchQoS = .unspecified,
+        flags: DispatchWorkItemFlags = [],
+        handler: consuming (@isolated(any) @Sendable () -> Void)?
+    ) {
+        submit(qos, flags)
         var actor: (any Actor)?
         let callback = withoutActor(consume handler, &actor)
         core.setEventHandler(callback, on: actor)
@@ -156,7 +162,12 @@ public final class TimerSource: Sendable {
     /// Sets the handler to call once when the source becomes active, before the event handler and where that is called. A task
     /// calls a handler of an actor; the event handler does not wait for that. The handler is not called if the source was
     /// cancelled first, and has no use once the source is active. It is freed after its call.
-    public func setRegistrationHandler(_ handler: (@isolated(any) @Sendable () -> Void)?) {
+    public func setRegistrationHandler(
+        qos: DispatchQoS = .unspecified,
+        flags: DispatchWorkItemFlags = [],
+        handler: (@isolated(any) @Sendable () -> Void)?
+    ) {
+        submit(qos, flags)
         core.setRegistrationHandler(handler.map { onItsActor($0) })
     }
 
@@ -164,7 +175,12 @@ public final class TimerSource: Sendable {
     ///
     /// It is not called if the source is dropped without `cancel()`, nor if its engine was shut down before that: `shutdown()`
     /// frees it. A handler that is set after `cancel()` is not kept.
-    public func setCancelHandler(_ handler: (@isolated(any) @Sendable () -> Void)?) {
+    public func setCancelHandler(
+        qos: DispatchQoS = .unspecified,
+        flags: DispatchWorkItemFlags = [],
+        handler: (@isolated(any) @Sendable () -> Void)?
+    ) {
+        submit(qos, flags)
         core.setCancelHandler(handler.map { onItsActor($0) })
     }
 
@@ -227,18 +243,5 @@ public final class TimerSource: Sendable {
     /// When the source fires next, as far as that is known; nil if it does not, or if the deadline is on another clock than its
     /// engine's. While the source is suspended or its handler runs, this may be a deadline that has passed.
     public var nextDeadline: MonotonicInstant? { core.nextDeadline_ns.map(MonotonicInstant.init(nanoseconds:)) }
-
-    /// The fires and missed ticks since `recordStatistics()`, and what late fires were late by since the first
-    /// `onLate(beyond:_:)`.
-    public var statistics: FireStatistics { core.statistics }
-
-    /// How late each call since `recordStatistics()` was, counted from the nominal deadline that it was due for. A copy, empty
-    /// before that. O(buckets).
-    public var lateness: LatencyHistogram { core.lateness }
-
-    /// Starts to count the source's calls, and how late each is. This costs one more lock and allocation for each call.
-    public func recordStatistics() {
-        core.keepAccount()
-    }
 }
 #endif

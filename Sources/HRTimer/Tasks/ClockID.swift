@@ -16,7 +16,7 @@ public struct TimerClockID: Hashable, Sendable {
     }
 
     /// Whether the clock is virtual, as in a test.
-    public var isVirtual: Bool { time.isVirtual }
+    package var isVirtual: Bool { time.isVirtual }
 }
 
 #if compiler(>=6.2) && !compiler(>=6.5)

@@ -15,7 +15,7 @@ import Synchronization
 /// The engine's thread calls the handler once each time the timeout expires, never early, and never after a `touch()` or
 /// `cancel()` that returned true: the timeout orders these calls and the expiry. The timeout holds the handler and its
 /// captures until `cancel()`, until the engine ends, or until the last reference to the timeout is released. All members may
-/// be called from any thread, and from the handler.
+/// be called from any thread, and from the handler. Handlers of one engine run one after the other.
 ///
 /// In virtual time the engine is notified of every deadline at once.
 public final class IdleTimeout: Sendable {

@@ -63,6 +63,6 @@ public final class TimerExecutor: TaskExecutor {
 
     /// Whether the calling thread is the executor's own, or runs one of its jobs. If so, `assumeIsolated` of its actors
     /// succeeds.
-    public var isCurrent: Bool { jobs.isCurrent }
+    package var isCurrent: Bool { jobs.isCurrent }
 }
 #endif

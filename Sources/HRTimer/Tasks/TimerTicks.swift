@@ -90,12 +90,8 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var consumer: TickConsumer<TickGrid>
 
-        /// Returns the next tick when its time has come; nil for ever once the iteration has ended.
-        public mutating func next() async -> TimerTick<Instant>? {
-            await next(isolation: nil)
-        }
-
-        /// Returns the next tick like `next()`, without leaving the actor that iterates.
+        /// Returns the next tick when its time has come; nil for ever once the iteration has ended. Does not leave the actor
+        /// that iterates.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> TimerTick<Instant>? {
             guard let tick = await consumer.next() else { return nil }
             return TimerTick(tick)

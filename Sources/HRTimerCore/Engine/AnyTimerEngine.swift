@@ -1,6 +1,6 @@
 #if os(Linux)
 /// An engine on any clock, as code sees it that needs no instant. Engines are made as `TimerEngine`, `BootTimeTimerEngine` and
-/// `WallTimerEngine`.
+/// `WallTimerEngine`. Any thread may use all members; handlers run on the engine's thread, one after the other.
 public class AnyTimerEngine: @unchecked Sendable {
     // Sendable: its properties are constant, and of Sendable types. Its only subclass is `ClockTimerEngine`, which has none.
 

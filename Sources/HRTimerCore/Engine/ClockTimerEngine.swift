@@ -9,7 +9,7 @@
 /// at 1 ns. With nothing pending the thread sleeps without any wake-up. All members may be called from any thread, and from
 /// handlers.
 ///
-/// Handlers run on the engine's thread, one after another in the order of (deadline, sequence of arming). A handler that takes
+/// Handlers run on the engine's thread, one after the other in the order of (deadline, sequence of arming). A handler that takes
 /// long delays the other timers of its engine, and of no other engine; give long work to a queue, or to an engine of its own.
 ///
 /// Timers that were armed before the engine looks at its queue fire in exactly that order, however many are due. A timer

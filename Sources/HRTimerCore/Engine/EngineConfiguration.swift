@@ -31,7 +31,7 @@ extension AnyTimerEngine {
         /// The settings that the engine requests of the kernel for its thread; `TimerEngine.settingResults` has the results.
         public var realTime: RealTimeSettings
         /// The watch that is called for late fires.
-        public var latenessWatch: LatenessWatch?
+        package var latenessWatch: LatenessWatch?
         /// The source of the engine's time.
         public var time: TimeBase
         /// Set by the engine, whose type has the clock.
@@ -62,7 +62,7 @@ extension AnyTimerEngine {
     /// A watch that calls a handler for every fire that is late by more than a bound, because a handler before it took too
     /// long or the machine stalled. Lateness counts up to the call, from the deadline, or from the arming of the timer if
     /// that was later: a source that was suspended on purpose is not late.
-    public struct LatenessWatch: Sendable {
+    package struct LatenessWatch: Sendable {
         /// The lateness above which a fire is reported.
         public var bound: Duration
         /// Called on the engine's thread, before the late timer's own handler. For a `TimerSource` it is called right after

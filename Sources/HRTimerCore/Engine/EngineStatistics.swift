@@ -8,18 +8,18 @@ public struct EngineStatistics: Sendable, Hashable {
     /// How often the thread came back from a wait; a precise wait that woke twice counts once.
     public var wakeups: UInt64 = 0
     /// How many of the wake-ups found nothing due.
-    public var spuriousWakeups: UInt64 = 0
+    package var spuriousWakeups: UInt64 = 0
     /// How many wake-ups were saved because one wake-up fired timers with different deadlines.
-    public var wakeupsSaved: UInt64 = 0
+    package var wakeupsSaved: UInt64 = 0
     /// How often another thread had to wake the engine for an earlier deadline.
-    public var wakesSent: UInt64 = 0
+    package var wakesSent: UInt64 = 0
     /// The time that the thread read the clock instead of sleeping, for `.precise`, and that other threads spun on the
     /// engine's account. The difference of two readings divided by the time between them is the spun share of a core.
     public var spinTime: Duration = .zero
     /// How often the thread was to wake a spin window before a precise deadline.
     public var earlyWakes: UInt64 = 0
     /// How many of the early wakes came before the deadline: the others were later than the window was long.
-    public var earlyWakesInTime: UInt64 = 0
+    package var earlyWakesInTime: UInt64 = 0
     /// The limit that keeps the latest spin window from being longer; nil before the first window.
     public var spinLimit: SpinLimit?
 

@@ -110,7 +110,7 @@ public final class LatencyHistogram: @unchecked Sendable {
     }
 
     /// The ranges with at least one value, in order, with their counts.
-    public var buckets: [(range: ClosedRange<Duration>, count: UInt64)] {
+    package var buckets: [(range: ClosedRange<Duration>, count: UInt64)] {
         buckets_ns.map { (.nanoseconds($0.low_ns) ... .nanoseconds($0.high_ns), $0.count) }
     }
 }

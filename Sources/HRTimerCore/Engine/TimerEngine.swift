@@ -31,21 +31,6 @@ extension ClockTimerEngine<MonotonicInstant> {
             handler: handler
         )
     }
-
-    /// Moves a timer to a point in time of any type, for example a `Date`, which is converted now; its interval stays. A
-    /// point of NaN means now.
-    @_disfavoredOverload
-    @discardableResult
-    public func reschedule(_ token: TimerToken, at point: some TimePoint) -> Bool {
-        reschedule(token, at: point.instant(on: core.time) ?? .distantPast)
-    }
-
-    /// Moves a timer to a point in time of any type and gives it another interval, where NaN counts as 0.1 ms.
-    @_disfavoredOverload
-    @discardableResult
-    public func reschedule(_ token: TimerToken, at point: some TimePoint, every interval: some TimeSpan) -> Bool {
-        reschedule(token, at: point.instant(on: core.time) ?? .distantPast, every: interval.asDuration ?? .zero)
-    }
 }
 
 // The shared engines: of the process, or of a virtual time.

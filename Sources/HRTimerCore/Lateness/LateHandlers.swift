@@ -76,7 +76,7 @@ package final class LateHandlers: Sendable {
     }
 }
 
-/// The registration of a handler that is told of late fires.
+/// The registration of a handler that is told of late fires. Any thread.
 public final class LatenessSubscription: Sendable {
     private let end: @Sendable () -> Void
 

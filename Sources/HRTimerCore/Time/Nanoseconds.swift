@@ -4,7 +4,7 @@
 extension Duration {
     /// The least whole number of nanoseconds that is not shorter than this duration; saturates at the bounds of `Int64`
     /// (292 years).
-    public var nanosecondsRoundedUp: Int64 {
+    package var nanosecondsRoundedUp: Int64 {
         // Up to 18 s, 64 bits suffice: dividing 128 bits, as `components` does, would cost more than arming a timer.
         let attosecondsPerNanosecond: Int64 = 1_000_000_000
         if let small = UInt64(exactly: self.attoseconds) {
@@ -55,7 +55,7 @@ extension Duration {
     /// Creates the duration of a number of seconds; nil for NaN. Infinities and values beyond 292 years saturate.
     ///
     /// Rounds up to the next nanosecond. A `Double` of seconds is not exact: 0.1 is a little more than a tenth.
-    public init?(roundingUpSeconds seconds: Double) {
+    package init?(roundingUpSeconds seconds: Double) {
         if seconds.isNaN { return nil }
         let nanoseconds = (seconds * 1e9).rounded(.up)
         self = .nanoseconds(Int64(exactly: nanoseconds) ?? (nanoseconds < 0 ? .min : .max))

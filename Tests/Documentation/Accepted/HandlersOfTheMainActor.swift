@@ -15,8 +15,6 @@ import HRTimer
             LoopTimer(fireAt: now) { [weak self] _ in self?.count += 1 },
             LoopTimer(fireAt: WallInstant.now) { _ in self.count += 1 },
             LoopTimer.rearmable { _ in self.count += 1 },
-            ExclusiveTimer(interval: 1.0, loop: loop) { _ in self.count += 1 },
-            AutoAdvance(every: 1.0, loop: loop) { self.count += 1 },
             try BackgroundGrace(duration: 1.0, loop: loop) { session in
                 self.count += 1
                 session.finish()
@@ -37,7 +35,6 @@ import HRTimer
     func scheduled() {
         LoopTimer.scheduled(timeInterval: 1.0, repeats: true) { _ in self.count += 1 }
         LoopTimer.scheduledHere(timeInterval: 1.0, repeats: true) { _ in self.count += 1 }
-        items.append(ExclusiveTimer(interval: 1.0) { _ in self.count += 1 })
     }
 
     func elsewhere(_ loop: TimerLoop, _ source: TimerSource, _ registry: TimerRegistry) throws {

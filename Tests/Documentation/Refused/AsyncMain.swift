@@ -16,12 +16,10 @@ func uses(_ worker: LoopThread) async throws {
     LoopTimer.scheduled(timeInterval: 1, repeats: true) { _ in }  // refused: add a LoopTimer to TimerLoop.main
     LoopTimer.scheduledHere(timeInterval: 1, repeats: true) { _ in }  // refused: with a @MainActor block
     Timer.scheduledTimer(withTimeInterval: 1, repeats: true) { _ in }  // refused: add a LoopTimer to TimerLoop.main
-    _ = ExclusiveTimer(interval: 1) { _ in }  // refused: pass loop: TimerLoop.main
     _ = worker.settingResults  // refused: await awaitSettingResults()
 
     // What the messages name compiles.
     TimerLoop.main.add(LoopTimer(timeInterval: 1, repeats: true) { _ in }, forMode: .default)
     worker.loop.add(LoopTimer(timeInterval: 1, repeats: true) { _ in }, forMode: .default)
-    _ = ExclusiveTimer(interval: 1, loop: .main) { _ in }
     _ = await worker.awaitSettingResults()
 }

@@ -199,15 +199,15 @@ import Testing
         let link = DisplayLink(framesPerSecond: 100) { _ in }
         link.add(to: loop, forMode: .default)
         let keeper = LoopTimer(timeInterval: .milliseconds(1), repeats: true, time: time.base) { _ in }
-        loop.add(keeper, forMode: .modal)
+        loop.add(keeper, forMode: .modalPanel)
         loop.run(until: at(20))
         // A modal session that restarts after every event.
-        while time.now < at(200) { loop.run(mode: .modal, before: time.now.advanced(by: .milliseconds(7))) }
+        while time.now < at(200) { loop.run(mode: .modalPanel, before: time.now.advanced(by: .milliseconds(7))) }
         loop.run(until: at(250))
         #expect(link.droppedFrames == 0)
         // The loop is busy for three refreshes between runs, and then runs in the other mode again, nested this time.
         time.advance(by: .milliseconds(35))
-        loop.perform { [loop, time] in loop.run(mode: .modal, before: time.now.advanced(by: .milliseconds(100))) }
+        loop.perform { [loop, time] in loop.run(mode: .modalPanel, before: time.now.advanced(by: .milliseconds(100))) }
         loop.run(until: at(450))
         #expect((2...3).contains(link.droppedFrames))
         keeper.invalidate()

@@ -172,10 +172,10 @@ import Testing
         link.wakeLead = .fixed(.milliseconds(3))
         link.add(to: loop, forMode: .default)
         let keeper = LoopTimer(timeInterval: .milliseconds(1), repeats: true, time: time.base) { _ in }
-        loop.add(keeper, forMode: .modal)
+        loop.add(keeper, forMode: .modalPanel)
         loop.run(until: at(18))
         time.advance(to: at(Double(begin_ms)))
-        while time.now < at(Double(end_ms)) { loop.run(mode: .modal, before: at(Double(end_ms))) }
+        while time.now < at(Double(end_ms)) { loop.run(mode: .modalPanel, before: at(Double(end_ms))) }
         // The loop is busy then, and the calls for the 2nd and the 3rd refresh have not come.
         time.advance(to: at(55))
         loop.run(until: at(56))

@@ -205,17 +205,11 @@ import Testing
         func draw(_ link: DisplayLink) { drawn.append(link.maximumFramesPerSecond) }
     }
 
-    @Test(
-        "A target is held until the link is invalid; a weak target is not, and the link ends with it",
-        arguments: [false, true]
-    )
-    func targets(hasSource: Bool) {
+    @Test("A block's target is held until the link is invalid; a weak target is not, and the link ends with it")
+    func targets() {
         var strong: Screen? = Screen()
         weak let held = strong
-        let link =
-            hasSource
-            ? DisplayLink(source: VsyncSource(frameRate: FrameRate(100)), target: strong!, action: Screen.draw)
-            : DisplayLink(framesPerSecond: 100, target: strong!, action: Screen.draw)
+        let link = DisplayLink(framesPerSecond: 100) { [strong] link in strong?.draw(link) }
         link.add(to: loop, forMode: .default)
         strong = nil
         loop.run(until: at(0.02))
@@ -224,23 +218,20 @@ import Testing
         #expect(held == nil)
 
         var target: Screen? = Screen()
-        let weakly =
-            hasSource
-            ? DisplayLink(source: VsyncSource(frameRate: FrameRate(100)), weakTarget: target!, action: Screen.draw)
-            : DisplayLink(framesPerSecond: 100, weakTarget: target!, action: Screen.draw)
+        let weakly = DisplayLink(framesPerSecond: 100, weakTarget: target!, action: Screen.draw)
         weakly.add(to: loop, forMode: .default)
+        loop.run(until: at(0.04))
+        #expect(target?.drawn.count == 2)
         target = nil
         loop.run(until: at(0.1))
         #expect(!weakly.isValid)
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("Links to targets that have neither a rate nor a source share one display")
+    @Test("Links that have neither a rate nor a source share one display")
     func targetOfTheDisplay() {
         let screen = Screen()
-        let links = [
-            DisplayLink(target: screen, action: Screen.draw), DisplayLink(weakTarget: screen, action: Screen.draw),
-        ]
+        let links = [DisplayLink { screen.draw($0) }, DisplayLink(weakTarget: screen, action: Screen.draw)]
         for link in links { link.add(to: loop, forMode: .default) }
         // On virtual time that is a virtual display of 60 Hz.
         #expect(links[0].source === links[1].source)

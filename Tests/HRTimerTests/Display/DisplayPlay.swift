@@ -51,7 +51,7 @@ final class DisplayPlay: @unchecked Sendable {
         FrameRate(90), FrameRate(120), FrameRate(144), FrameRate(240),
     ]
     /// No link is ever in the last mode.
-    static let modes: [TimerLoop.Mode] = [.default, .tracking, .modal, .initialization]
+    static let modes: [TimerLoop.Mode] = [.default, .tracking, .modalPanel, TimerLoop.Mode("fourth")]
 
     enum Kind: CaseIterable { case virtual, variable, real, surface }
     let kind: Kind

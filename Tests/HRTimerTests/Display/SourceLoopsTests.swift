@@ -65,11 +65,11 @@ import Testing
         let first = link(in: idle)
         let second = link(in: busy)
         let keeper = LoopTimer(timeInterval: .milliseconds(1), repeats: true, time: time.base) { _ in }
-        idle.add(keeper, forMode: .modal)
+        idle.add(keeper, forMode: .modalPanel)
         run(2) { idle.run(until: time.now) }
         expectLocked()
         for _ in 0..<3 {
-            run(5) { if runsOtherMode { idle.run(mode: .modal, before: time.now) } }
+            run(5) { if runsOtherMode { idle.run(mode: .modalPanel, before: time.now) } }
             expectLocked()
             run(5) { idle.run(until: time.now) }
             expectLocked()

@@ -46,8 +46,8 @@ import Testing
         #expect(reports.all[0][.loopBusy] >= .microseconds(4_980))
 
         loop.add(timer(30), forMode: .default)
-        loop.add(timer(50), forMode: .modal)
-        loop.run(mode: .modal, for: .milliseconds(30))
+        loop.add(timer(50), forMode: .modalPanel)
+        loop.run(mode: .modalPanel, for: .milliseconds(30))
         loop.run(for: .milliseconds(1))
         #expect(reports.all[1].lateness == .milliseconds(15))
         #expect(reports.all[1].mainCause == .loopBusy)
@@ -74,7 +74,6 @@ import Testing
         #expect(reports.all.map(parts) == [[.handlerBefore: .milliseconds(3)]])
         #expect(reports.all[0].name == "source on late")
         #expect(ofEngine.all.map(parts) == [[.handlerBefore: .milliseconds(3)]])
-        #expect(source.statistics.lateness.byCause == [.handlerBefore: .milliseconds(3)])
     }
 
     @Test("A source's call that a blocked queue delays is late by its delivery, after what delayed the engine's thread")
@@ -95,8 +94,6 @@ import Testing
         queue.sync {}
         #expect(reports.all.map(parts) == [[.handlerBefore: .milliseconds(2), .delivery: .milliseconds(8)]])
         #expect(ofEngine.all.map(parts) == reports.all.map(parts))
-        #expect(source.statistics.lateness.byCause == [.handlerBefore: .milliseconds(2), .delivery: .milliseconds(8)])
-        #expect(source.statistics.lateness.lateFires == 1)
         source.cancel()
     }
 

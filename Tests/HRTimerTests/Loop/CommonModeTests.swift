@@ -33,7 +33,7 @@ import Testing
         }
 
         func modes(_ loop: TimerLoop) -> [TimerLoop.Mode] {
-            let all: [TimerLoop.Mode] = [.default, .eventTracking, .modal, .common]
+            let all: [TimerLoop.Mode] = [.default, .eventTracking, .modalPanel, .common]
             let modes = all.filter { loop.contains(timer, forMode: $0) }
             #expect(all.filter { loop.contains(trigger, forMode: $0) } == modes)
             #expect(all.filter { loop.contains(observer, forMode: $0) } == modes)
@@ -55,10 +55,10 @@ import Testing
     func removedFromCommon() {
         let three = Three()
         three.add(loop, .default)
-        three.add(loop, .modal)
+        three.add(loop, .modalPanel)
         three.add(loop, .common)
         three.remove(loop, .common)
-        #expect(three.modes(loop) == [.modal])
+        #expect(three.modes(loop) == [.modalPanel])
     }
 
     @Test("An item not added for .common is not removed from it (CFRunLoopRemoveTimer looks among the common items)")
@@ -77,14 +77,14 @@ import Testing
         three.remove(loop, .eventTracking)
         #expect(three.modes(loop) == [.common])
         #expect(!loop.run(mode: .eventTracking, before: time.now))
-        loop.addCommonMode(.modal)
-        loop.addCommonMode(.modal)
-        #expect(three.modes(loop) == [.modal, .common])
-        #expect(loop.run(mode: .modal, before: time.now))
+        loop.addCommonMode(.modalPanel)
+        loop.addCommonMode(.modalPanel)
+        #expect(three.modes(loop) == [.modalPanel, .common])
+        #expect(loop.run(mode: .modalPanel, before: time.now))
         three.remove(loop, .common)
         #expect(three.modes(loop) == [])
         #expect(loop.liveTimers == 0)
-        #expect(!loop.run(mode: .modal, before: time.now))
+        #expect(!loop.run(mode: .modalPanel, before: time.now))
     }
 
     @Test("Counts stay right through all changes: removed items keep no mode running", arguments: [false, true])
@@ -94,10 +94,10 @@ import Testing
         three.add(loop, .common)
         let other = Three()
         other.add(loop, .common)
-        loop.addCommonMode(.modal)
+        loop.addCommonMode(.modalPanel)
         let third = Three()
         third.add(loop, .common)
-        third.remove(loop, .modal)
+        third.remove(loop, .modalPanel)
         if isInvalidated {
             for three in [three, other, third] {
                 three.timer.invalidate()
@@ -106,7 +106,7 @@ import Testing
         } else {
             for three in [three, other, third] { three.remove(loop, .common) }
         }
-        for mode in [TimerLoop.Mode.default, .eventTracking, .modal] {
+        for mode in [TimerLoop.Mode.default, .eventTracking, .modalPanel] {
             #expect(!loop.run(mode: mode, before: time.now))
         }
     }
@@ -115,8 +115,8 @@ import Testing
     func blocks() {
         let log = Recorder<String>()
         loop.perform(inModes: [.common]) { log.append("block") }
-        loop.addCommonMode(.modal)
-        loop.run(mode: .modal, before: time.now)
+        loop.addCommonMode(.modalPanel)
+        loop.run(mode: .modalPanel, before: time.now)
         #expect(log.all == ["block"])
     }
 
@@ -126,8 +126,8 @@ import Testing
         let common = LoopTimer(fireAt: time.now, interval: .zero, repeats: false) { _ in log.append("common") }
         let first = LoopTimer(fireAt: .distantPast, interval: .zero, repeats: false) { [loop] _ in
             log.append("first")
-            loop.addCommonMode(.modal)
-            loop.run(mode: .modal, before: .distantPast)
+            loop.addCommonMode(.modalPanel)
+            loop.run(mode: .modalPanel, before: .distantPast)
             log.append("nested run ends")
         }
         loop.add(first, forMode: .default)

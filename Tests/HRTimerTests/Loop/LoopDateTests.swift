@@ -108,7 +108,7 @@ import Testing
         loop.run(until: Date.distantPast)
         #expect(log.count == 0)
         #expect(loop.limitDate(forMode: .default) != nil)
-        #expect(loop.limitDate(forMode: .modal) == nil)
+        #expect(loop.limitDate(forMode: .modalPanel) == nil)
         #expect(loop.run(mode: .default, before: Date.distantFuture))
         #expect(log.count == 1)
         #expect(!loop.run(mode: .default, before: Date.distantFuture))

@@ -34,7 +34,7 @@ private final class LoopPlay: @unchecked Sendable {
 
     private static let modes = ["default", "tracking", "modal"]
     private static let loopModes: [String: TimerLoop.Mode] = [
-        "default": .default, "tracking": .eventTracking, "modal": .modal, "common": .common,
+        "default": .default, "tracking": .eventTracking, "modal": .modalPanel, "common": .common,
     ]
 
     init(_ random: SeededRandom, operations: Int) {

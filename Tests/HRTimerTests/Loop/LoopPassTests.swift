@@ -55,13 +55,13 @@ import Testing
             log.append("\(activity == .entry ? "enter" : "exit") \(loop.currentMode?.rawValue ?? "none")")
         }
         loop.add(observer, forMode: .default)
-        loop.add(observer, forMode: .modal)
+        loop.add(observer, forMode: .modalPanel)
         _ = timer(1) { [loop] _ in
-            loop.perform(inModes: [.modal]) {}
-            loop.run(mode: .modal, before: .distantPast)
+            loop.perform(inModes: [.modalPanel]) {}
+            loop.run(mode: .modalPanel, before: .distantPast)
         }
         loop.run()
-        let modal = TimerLoop.Mode.modal.rawValue
+        let modal = TimerLoop.Mode.modalPanel.rawValue
         let usual = TimerLoop.Mode.default.rawValue
         // The observer is not being called during the timer's handler, so that it sees the nested run.
         #expect(log.all == ["enter \(usual)", "enter \(modal)", "exit \(modal)", "exit \(usual)"])
@@ -83,7 +83,7 @@ import Testing
     @Test("Timers of another mode that fall due while the loop sleeps cause no pass")
     func noPassForOthers() {
         let modal = LoopTimer(fireAt: at(1), interval: .seconds(0.1), repeats: true) { [log] _ in log.append("modal") }
-        loop.add(modal, forMode: .modal)
+        loop.add(modal, forMode: .modalPanel)
         loop.add(LoopObserver(activities: .beforeTimers) { [log] _, _ in log.append("pass") }, forMode: .default)
         _ = timer(2) { [log] _ in log.append("timer") }
         _ = timer(9)
@@ -149,17 +149,17 @@ import Testing
         // The first ones leave and come back; all others stay where they are when they are in one more mode.
         loop.remove(triggers[0], forMode: .default)
         loop.remove(observers[0], forMode: .default)
-        for mode in [TimerLoop.Mode.modal, .default] {
+        for mode in [TimerLoop.Mode.modalPanel, .default] {
             loop.add(triggers[0], forMode: mode)
             loop.add(observers[0], forMode: mode)
             loop.add(triggers[1], forMode: mode)
             loop.add(observers[1], forMode: mode)
         }
-        loop.add(triggers[2], forMode: .modal)
-        loop.add(observers[2], forMode: .modal)
-        loop.add(first, forMode: .modal)
+        loop.add(triggers[2], forMode: .modalPanel)
+        loop.add(observers[2], forMode: .modalPanel)
+        loop.add(first, forMode: .modalPanel)
         for trigger in triggers + [first] { trigger.signal() }
-        loop.run(mode: .modal, for: Duration.zero)
+        loop.run(mode: .modalPanel, for: Duration.zero)
         #expect(log.all == ["sees b", "sees c", "sees a", "first", "b", "c", "a"])
         #expect(!loop.contains(first, forMode: .default) && loop.contains(observers[1], forMode: .default))
     }

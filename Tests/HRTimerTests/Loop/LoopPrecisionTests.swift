@@ -93,7 +93,7 @@ import Testing
         loop.add(timer, forMode: .default)
         loop.run(until: at(2))
         loop.isKeptAlive = true
-        loop.run(mode: .modal, before: at(4.5))
+        loop.run(mode: .modalPanel, before: at(4.5))
         timer.fireInstant = at(4.75)
         loop.run(until: at(5))
         loop.remove(timer, forMode: .default)

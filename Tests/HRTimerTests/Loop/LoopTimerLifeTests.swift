@@ -206,20 +206,16 @@ import Testing
         #expect(log.all == [])
     }
 
-    @Test("A delayed perform on a loop that has ended, or in no mode, retains no target")
+    @Test("A delayed block on a loop that has ended, or in no mode, is freed")
     func delayedNowhere() throws {
         let worker = try LoopWorker(time: time.base) { _ in }
         while !worker.isFinished { sched_yield() }
         let canaries = Canaries()
         for (loop, modes) in [(worker.loop, [TimerLoop.Mode.default]), (loop, [])] {
-            loop.perform({ _ in {} }, on: Holder(canaries.make()), afterDelay: .seconds(1), inModes: modes)
+            let canary = canaries.make()
+            loop.perform(afterDelay: .seconds(1), inModes: modes, for: canary) { withExtendedLifetime(canary) {} }
         }
         #expect(canaries.count == 0)
-    }
-
-    private final class Holder: Sendable {
-        let held: any AnyObject & Sendable
-        init(_ held: any AnyObject & Sendable) { self.held = held }
     }
 
     @Test("The tolerance of a timer that does not repeat has no bound but zero, and can be infinite")
@@ -284,7 +280,7 @@ import Testing
     func delayedRequests() {
         let loop = TimerLoop(time: ManualTime().base)
         let target = Target(Canaries())
-        weak let timer = loop.perform(Target.call, on: target, afterDelay: .seconds(1))
+        weak let timer = loop.perform(afterDelay: .seconds(1), for: target) { target.call() }
         #expect(timer != nil)
         loop.end()
         #expect(timer == nil)

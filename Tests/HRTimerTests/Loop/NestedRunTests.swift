@@ -71,9 +71,9 @@ import Testing
 
     @Test("A nested run in another mode takes no timer from the outer pass, even if that is the outer run's last")
     func otherMode() {
-        timer("a", 1) { [self] _ in loop.run(mode: .modal, before: at(1)) }
+        timer("a", 1) { [self] _ in loop.run(mode: .modalPanel, before: at(1)) }
         timer("b", 1)
-        timer("modal", 1, modes: .modal)
+        timer("modal", 1, modes: .modalPanel)
         time.advance(by: .seconds(1))
         loop.run(until: .distantPast)
         #expect(log.all == ["a 1.0", "modal 1.0", "b 1.0"])
@@ -81,11 +81,11 @@ import Testing
 
     @Test("Timers that a nested run in another mode sleeps through fire in the outer run, in order of deadlines")
     func orderAfterNestedRun() {
-        timer("a", 1) { [self] _ in loop.run(mode: .modal, before: at(5)) }
+        timer("a", 1) { [self] _ in loop.run(mode: .modalPanel, before: at(5)) }
         timer("first", 1)
         timer("late", 4)
         timer("early", 3)
-        timer("modal", 9, modes: .modal)
+        timer("modal", 9, modes: .modalPanel)
         loop.run(until: at(5.5))
         // `late` and `early` were not due yet when the pass of `a` began.
         #expect(log.all == ["a 1.0", "first 5.0", "early 5.0", "late 5.0"])
@@ -180,11 +180,11 @@ import Testing
         let both = timer("both", 1)
         timer("first", 0.5) { [self] _ in
             time.advance(by: .seconds(1))
-            loop.run(mode: .modal, before: .distantPast)
-            loop.add(both, forMode: .modal)
-            loop.run(mode: .modal, before: .distantPast)
+            loop.run(mode: .modalPanel, before: .distantPast)
+            loop.add(both, forMode: .modalPanel)
+            loop.run(mode: .modalPanel, before: .distantPast)
         }
-        timer("modal", 9, modes: .modal)
+        timer("modal", 9, modes: .modalPanel)
         timer("second", 1.25) { [loop] _ in loop.remove(out, forMode: .default) }
         loop.run(until: at(1.6))
         #expect(log.all == ["first 0.5", "both 1.5", "out 1.5", "second 1.5"])

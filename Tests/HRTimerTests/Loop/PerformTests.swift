@@ -22,22 +22,22 @@ import Testing
     @Test("Blocks run once, in order, in the next pass of their mode, and keep it running until then")
     func blocks() {
         loop.perform { [log] in log.append("one") }
-        loop.perform(inModes: [.modal]) { [log] in log.append("modal") }
+        loop.perform(inModes: [.modalPanel]) { [log] in log.append("modal") }
         loop.perform { [log] in log.append("two") }
         #expect(log.all == [])
         #expect(loop.run(mode: .default, before: at(1)))
         #expect(log.all == ["one", "two"])
         #expect(!loop.run(mode: .default, before: at(1)))
-        #expect(loop.run(mode: .modal, before: at(1)))
+        #expect(loop.run(mode: .modalPanel, before: at(1)))
         #expect(log.all == ["one", "two", "modal"])
         #expect(time.now == start)
     }
 
     @Test("A block in several modes runs once")
     func severalModes() {
-        loop.perform(inModes: [.default, .modal]) { [log] in log.append("block") }
+        loop.perform(inModes: [.default, .modalPanel]) { [log] in log.append("block") }
         loop.run(until: at(1))
-        #expect(!loop.run(mode: .modal, before: at(1)))
+        #expect(!loop.run(mode: .modalPanel, before: at(1)))
         #expect(log.count == 1)
     }
 
@@ -92,7 +92,7 @@ import Testing
         let canaries = Canaries()
         do {
             let loop = TimerLoop(time: time.base)
-            for mode in [TimerLoop.Mode.default, .modal] {
+            for mode in [TimerLoop.Mode.default, .modalPanel] {
                 let canary = canaries.make()
                 loop.perform(inModes: [mode]) { withExtendedLifetime(canary) {} }
             }
@@ -110,38 +110,10 @@ import Testing
         func tick(_ timer: LoopTimer) { log.append("tick \(timer.userInfo ?? "")") }
     }
 
-    @Test(
-        "Performs of targets run by order among the blocks, and are cancelled by target and key (GNUstep performers.m)"
-    )
-    func ordered() {
-        weak let gone: Target?
-        do {
-            let (one, other) = (Target(log), Target(log))
-            gone = other
-            loop.perform(Target.save, on: one, key: "save", order: 2)
-            loop.perform(Target.close, on: one, key: "close", order: 1)
-            loop.perform(order: 0) { [log] in log.append("block") }
-            loop.perform(Target.close, on: one, key: "close", inModes: [.modal])
-            for key in ["save", "close"] { loop.perform(Target.save, on: other, key: key) }
-            loop.perform(Target.save, on: one, afterDelay: .seconds(1))
-            loop.cancelPerforms(withTarget: one, key: "unknown")
-            loop.cancelPerforms(withTarget: one, key: "save")
-            loop.cancelPerforms(withTarget: other)
-        }
-        #expect(gone == nil)
-        loop.run(until: at(0.5))
-        #expect(log.all == ["block", "close"])
-        loop.run()
-        #expect(log.all == ["block", "close", "save"])
-        loop.run(mode: .modal, before: at(2))
-        #expect(log.count == 4)
-    }
-
-    @Test("A delayed perform runs once, after its delay; a delay of zero waits for the next pass")
+    @Test("A delayed block runs once, after its delay; a delay of zero waits for the next pass")
     func delayed() {
-        let target = Target(log)
-        loop.perform(Target.save, on: target, afterDelay: .seconds(1))
-        loop.perform(Target.close, on: target, afterDelay: .zero)
+        loop.perform(afterDelay: .seconds(1)) { [log] in log.append("save") }
+        loop.perform(afterDelay: .zero) { [log] in log.append("close") }
         #expect(log.all == [])
         loop.run(until: at(0.5))
         #expect(log.all == ["close"])
@@ -150,27 +122,28 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("Delayed performs are cancelled by their timer, by target and key, or all of a target")
+    @Test("Delayed blocks are cancelled by their timer, by target and key, or all of a target")
     func cancelDelayed() {
         let (one, other) = (Target(log), Target(log))
-        loop.perform(Target.save, on: one, key: "save", afterDelay: .seconds(1)).invalidate()
+        loop.perform(afterDelay: .seconds(1), for: one, key: "save") { one.save() }.invalidate()
         for target in [one, other] {
-            loop.perform(Target.save, on: target, key: "save", afterDelay: .seconds(1))
-            loop.perform(Target.close, on: target, key: "close", afterDelay: .seconds(1))
+            loop.perform(afterDelay: .seconds(1), for: target, key: "save") { target.save() }
+            loop.perform(afterDelay: .seconds(1), for: target, key: "close") { target.close() }
         }
+        loop.perform(afterDelay: .seconds(1)) { [log] in log.append("of nobody") }
         loop.cancelPreviousPerformRequests(withTarget: one, key: "save")
         loop.cancelPreviousPerformRequests(withTarget: one, key: "unknown")
         loop.cancelPreviousPerformRequests(withTarget: other)
         loop.run()
-        #expect(log.all == ["close"])
+        #expect(log.all == ["close", "of nobody"])
     }
 
-    @Test("10,000 delayed performs of one target are requested and cancelled, one by one and at once, in good time")
+    @Test("10,000 delayed blocks of one target are requested and cancelled, one by one and at once, in good time")
     func manyDelayed() {
         let target = Target(log)
         for _ in 0..<10_000 {
-            let timer = loop.perform(Target.save, on: target, key: "save", afterDelay: .seconds(1))
-            loop.perform(Target.close, on: target, key: "close", afterDelay: .seconds(1))
+            let timer = loop.perform(afterDelay: .seconds(1), for: target, key: "save") { target.save() }
+            loop.perform(afterDelay: .seconds(1), for: target, key: "close") { target.close() }
             timer.invalidate()
         }
         #expect(loop.liveTimers == 10_000)
@@ -180,40 +153,22 @@ import Testing
         #expect(log.count == 0)
     }
 
-    @Test("A delayed perform retains its target until it has run or is cancelled")
+    @Test("A delayed block's target is held by the block alone, until that has run or is cancelled")
     func delayedHolds() {
-        weak let target: Target?
+        weak let held: Target?
+        weak let dropped: Target?
         do {
-            let strong = Target(log)
-            target = strong
-            loop.perform(Target.save, on: strong, afterDelay: .seconds(1))
+            let (one, other) = (Target(log), Target(log))
+            held = one
+            dropped = other
+            loop.perform(afterDelay: .seconds(1), for: one) { one.save() }
+            loop.perform(afterDelay: .seconds(1), for: other) { [weak other] in other?.close() }
         }
-        #expect(target != nil)
+        #expect(held != nil)
+        #expect(dropped == nil)
         loop.run()
         #expect(log.all == ["save"])
-        #expect(target == nil)
-    }
-
-    @Test("A timer retains its target until it is invalid")
-    func strongTarget() {
-        weak let target: Target?
-        let timer: LoopTimer
-        do {
-            let strong = Target(log)
-            target = strong
-            timer = LoopTimer(
-                timeInterval: .seconds(1),
-                target: strong,
-                action: Target.tick,
-                userInfo: "tock",
-                repeats: true
-            )
-        }
-        loop.add(timer, forMode: .default)
-        loop.run(until: at(2))
-        #expect(log.all == ["tick tock", "tick tock"])
-        timer.invalidate()
-        #expect(target == nil)
+        #expect(held == nil)
     }
 
     @Test("A timer with a weak target ends itself when the target is gone")
@@ -370,7 +325,7 @@ import Testing
         loop.add(observer, forMode: .default)
         #expect(!loop.run(mode: .default, before: at(1)))
         loop.isKeptAlive = true
-        loop.run(mode: .modal, before: start)
+        loop.run(mode: .modalPanel, before: start)
         #expect(log.all == [])
         loop.run(until: start)
         #expect(log.all == ["entry"])

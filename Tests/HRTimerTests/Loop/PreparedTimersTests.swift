@@ -104,10 +104,10 @@ import Testing
     func brokenByOtherModes(isFirstInBoth: Bool) {
         var loop = Fixture()
         let first = loop.add("first", Self.deadline_ns)
-        if isFirstInBoth { loop.state.addMode(.modal, to: first) }
+        if isFirstInBoth { loop.state.addMode(.modalPanel, to: first) }
         loop.prepare(at: Self.deadline_ns)
         let earlier = loop.add("earlier", Self.deadline_ns - 100)
-        if !isFirstInBoth { loop.state.addMode(.modal, to: earlier) }
+        if !isFirstInBoth { loop.state.addMode(.modalPanel, to: earlier) }
         loop.prepare(at: Self.deadline_ns - 100)
         #expect(loop.nextPark.until_ns == Self.deadline_ns - 100)
         #expect(loop.fire(at: Self.deadline_ns - 100) == ["earlier"])
@@ -152,14 +152,14 @@ import Testing
     @Test("A timer of a mode that does not run is set aside at its deadline, and fires when the mode runs")
     func otherMode() {
         var loop = Fixture()
-        _ = loop.add("modal", Self.deadline_ns, mode: .modal)
+        _ = loop.add("modal", Self.deadline_ns, mode: .modalPanel)
         _ = loop.add("default", Self.deadline_ns)
         loop.prepare(at: Self.deadline_ns)
-        loop.run(.modal)
+        loop.run(.modalPanel)
         #expect(loop.fire(at: Self.deadline_ns - 1) == [])
         loop.run(.default)
         #expect(loop.fire(at: Self.deadline_ns) == ["default"])
-        loop.run(.modal)
+        loop.run(.modalPanel)
         #expect(loop.fire(at: Self.deadline_ns + 500) == ["modal"])
     }
 }
@@ -363,7 +363,7 @@ import Testing
         let changes: [(LoopTimer) -> Void] = [
             { $0.tolerance = 0.1 },
             { $0.precision = .precise },
-            { loop.add($0, forMode: .modal) },
+            { loop.add($0, forMode: .modalPanel) },
             { _ in _ = loop.core.commit.withdraw() },
         ]
         for change in changes {

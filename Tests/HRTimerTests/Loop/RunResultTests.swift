@@ -72,13 +72,13 @@ import Testing
         #expect(log.all == ["block", "tracking"])
     }
 
-    @Test("A method is performed after a delay with its argument, and can be cancelled by target and key")
+    @Test("Blocks of a target are performed after their delays, and can be cancelled by target and key")
     func performArgument() {
         let target = Target(log)
-        loop.perform(Target.say, on: target, with: "late", afterDelay: 0.5)
-        loop.perform(Target.say, on: target, with: "early", afterDelay: .milliseconds(100))
-        loop.perform(Target.say, on: target, with: "never", key: "no", afterDelay: 0.2)
-        loop.perform(Target.sayNothing, on: target, afterDelay: 0)
+        loop.perform(afterDelay: 0.5, for: target) { target.say("late") }
+        loop.perform(afterDelay: .milliseconds(100), for: target) { target.say("early") }
+        loop.perform(afterDelay: 0.2, for: target, key: "no") { target.say("never") }
+        loop.perform(afterDelay: 0, for: target) { target.sayNothing() }
         loop.cancelPreviousPerformRequests(withTarget: target, key: "no")
         loop.run()
         #expect(log.all == ["nothing", "early", "late"])
@@ -179,22 +179,6 @@ import Testing
         #expect(TimerLoop.Mode.modalPanel.rawValue == "NSModalPanelRunLoopMode")
         loop.remove(timer, forMode: .common)
         #expect(!loop.contains(timer, forMode: .tracking))
-    }
-
-    @Test("A carousel rests in both tracking modes")
-    func carousel() {
-        for mode in [TimerLoop.Mode.tracking, .eventTracking] {
-            let loop = TimerLoop(time: time.base)
-            let pages = Recorder<MonotonicInstant>()
-            let carousel = AutoAdvance(every: 1, resumingAfter: 2, loop: loop) { pages.append(loop.now) }
-            let drag = LoopTrigger { _ in }
-            loop.add(drag, forMode: mode)
-            loop.run(mode: mode, for: 5)
-            let end = loop.now
-            loop.run(for: 3)
-            #expect(pages.all == [end + .seconds(2), end + .seconds(3)])
-            carousel.invalidate()
-        }
     }
 
     @Test("Descriptions contain what is needed for debugging")

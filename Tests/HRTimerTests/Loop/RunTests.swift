@@ -267,12 +267,12 @@ import Testing
     @Test("Timers that the nested run's mode does not serve are left for the outer run")
     func nestedInOtherMode() {
         timer("first", every: .seconds(1), repeats: false) { [self] _ in
-            loop.run(mode: .modal, before: at(2))
+            loop.run(mode: .modalPanel, before: at(2))
             log.append("back")
         }
         timer("second", every: .seconds(1), repeats: false)
-        timer("modal", every: .seconds(1), repeats: false, modes: .modal)
-        timer("keep", every: .seconds(100), modes: .modal, .default)
+        timer("modal", every: .seconds(1), repeats: false, modes: .modalPanel)
+        timer("keep", every: .seconds(100), modes: .modalPanel, .default)
         loop.run(until: at(3))
         #expect(log.all == ["first", "modal", "back", "second"])
     }
@@ -281,12 +281,12 @@ import Testing
     func stop() {
         loop.stop()
         timer("outer", every: .seconds(1), repeats: false) { [self] _ in
-            #expect(loop.run(mode: .modal, before: .distantFuture))
+            #expect(loop.run(mode: .modalPanel, before: .distantFuture))
             log.append("nested ended")
         }
-        timer("stopper", every: .seconds(2), repeats: false, modes: .modal) { [loop] _ in loop.stop() }
+        timer("stopper", every: .seconds(2), repeats: false, modes: .modalPanel) { [loop] _ in loop.stop() }
         timer("stopper of all", every: .seconds(3), repeats: false) { [loop] _ in loop.stop() }
-        timer("keep", every: .seconds(100), modes: .modal, .default)
+        timer("keep", every: .seconds(100), modes: .modalPanel, .default)
         loop.run()
         #expect(log.all == ["outer", "stopper", "nested ended", "stopper of all"])
     }
@@ -312,8 +312,8 @@ import Testing
         time.advance(by: .seconds(2))
         #expect(loop.limitInstant(forMode: .default) == at(1))
         #expect(log.all == [])
-        loop.perform(inModes: [.modal]) {}
-        #expect(loop.limitInstant(forMode: .modal) == .distantFuture)
+        loop.perform(inModes: [.modalPanel]) {}
+        #expect(loop.limitInstant(forMode: .modalPanel) == .distantFuture)
     }
 
     @Test("20,000 timers free what they captured: invalidated, fired, or left in a loop that is freed")

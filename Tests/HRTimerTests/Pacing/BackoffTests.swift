@@ -8,18 +8,11 @@ import Testing
 
     private func ms(_ milliseconds: Int...) -> [Duration] { milliseconds.map { .milliseconds($0) } }
 
-    // The first four cases are the ones that swift-async-algorithms publishes for its own backoffs.
+    // The first three cases are the ones that swift-async-algorithms publishes for its own backoffs.
 
     @Test("A constant backoff waits equally long each time")
     func constant() {
         #expect(waits(.constant(.milliseconds(5)), 3) == ms(5, 5, 5))
-    }
-
-    @Test("A linear backoff grows by its increment, up to its maximum")
-    func linear() {
-        #expect(waits(.linear(initial: .milliseconds(1), increment: .milliseconds(2)), 4) == ms(1, 3, 5, 7))
-        let bounded = Backoff.linear(initial: 0.001, increment: .milliseconds(2), maximum: .milliseconds(4))
-        #expect(waits(bounded, 4) == ms(1, 3, 4, 4))
     }
 
     @Test("An exponential backoff grows by its factor, up to its maximum, and stays there")
@@ -41,7 +34,6 @@ import Testing
             waits(.exponential(initial: .milliseconds(1), factor: .infinity), 2) == [.milliseconds(1), .seconds(60)]
         )
         #expect(waits(.exponential(initial: .seconds(100), maximum: .seconds(3)), 2) == [.seconds(3), .seconds(3)])
-        #expect(waits(.linear(initial: .milliseconds(3), increment: .seconds(-1)), 2) == ms(3, 3))
         #expect(waits(.constant(Double.infinity), 2).allSatisfy { $0 > .seconds(1_000_000_000) })
     }
 

@@ -85,8 +85,8 @@ struct Diagram: Sendable, Equatable {
     }
 
     /// Returns what a sequence made of the diagram yields on that clock, and when.
-    static func recorded(
-        _ make: (Diagram) -> PacedSequence<AsyncThrowingStream<Character, any Error>>,
+    static func recorded<Paced: AsyncSequence<Character, any Error>>(
+        _ make: (Diagram) -> Paced,
         of diagram: Diagram
     ) async -> Diagram {
         let start = MonotonicInstant.now

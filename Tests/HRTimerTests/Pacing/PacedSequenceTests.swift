@@ -18,17 +18,17 @@ import Testing
             continuation.yield(1)
             continuation.yield(2)
             let start = time.now
-            #expect(await iterator.next() == 1)
-            #expect(await iterator.next() == 2)
+            #expect(await iterator.next(isolation: nil) == 1)
+            #expect(await iterator.next(isolation: nil) == 2)
             #expect(start.duration(to: time.now) == .seconds(10))
             // An element after a quiet period passes at once.
             await time.advance(by: .seconds(3600))
             continuation.yield(3)
-            #expect(await iterator.next() == 3)
+            #expect(await iterator.next(isolation: nil) == 3)
             #expect(start.duration(to: time.now) == .seconds(3610))
             continuation.finish()
-            #expect(await iterator.next() == nil)
-            #expect(await iterator.next() == nil)
+            #expect(await iterator.next(isolation: nil) == nil)
+            #expect(await iterator.next(isolation: nil) == nil)
         }
     }
 
@@ -37,7 +37,7 @@ import Testing
         try await withManualTime { time in
             let elements = source("ab---cd---ef---gh---|")
             var seen: [Character] = []
-            let paced =
+            let paced: any AsyncSequence<Character, any Error> & Sendable =
                 isDebounce
                 ? elements.debounce(for: .seconds(2), on: .monotonic)
                 : elements.throttle(for: .seconds(2), on: .monotonic)
@@ -56,7 +56,7 @@ import Testing
             let task = Task {
                 var iterator = stream.throttle(for: .zero, on: .monotonic).makeAsyncIterator()
                 var seen: [Int] = []
-                while let element = await iterator.next() {
+                while let element = await iterator.next(isolation: nil) {
                     seen.append(element)
                     if element == 1 {
                         try? await Task.sleep(for: .seconds(10), clock: .monotonic)
@@ -79,10 +79,10 @@ import Testing
         var iterator = stream.throttle(for: .seconds(1), edges: .leading, on: MonotonicClock(engine: engine))
             .makeAsyncIterator()
         continuation.yield(1)
-        #expect(await iterator.next() == 1)
+        #expect(await iterator.next(isolation: nil) == 1)
         await engine.shutdown()
         continuation.yield(2)
-        #expect(await iterator.next() == nil)
+        #expect(await iterator.next(isolation: nil) == nil)
     }
 
     @Test(
@@ -93,7 +93,7 @@ import Testing
     func setBack(isDebounce: Bool) async throws {
         try await withManualTime { time in
             let (stream, continuation) = AsyncStream<Int>.makeStream()
-            let paced =
+            let paced: any AsyncSequence<Int, Never> & Sendable =
                 isDebounce
                 ? stream.debounce(for: .seconds(10), on: .wall)
                 : stream.throttle(for: .seconds(10), edges: .trailing, on: .wall)
@@ -330,7 +330,7 @@ import Testing
                     try? await Task.sleep(until: start + .milliseconds(end), clock: .monotonic)
                     continuation.finish()
                 }
-                let paced =
+                let paced: any AsyncSequence<Int, Never> & Sendable =
                     isDebounce
                     ? stream.debounce(for: .milliseconds(period), edges: edges, on: .monotonic)
                     : stream.throttle(for: .milliseconds(period), edges: edges, on: .monotonic)

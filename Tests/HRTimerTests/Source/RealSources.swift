@@ -75,13 +75,14 @@ final class RealSources: SourceWorld, @unchecked Sendable {
         case .resume: source.resume()
         case .cancel: source.cancel()
         case .drop: drop(place)
-        case .setEventHandler(true): source.setEventHandler(eventHandler(place))
-        case .setEventHandler(false): source.setEventHandler(nil)
+        case .setEventHandler(true): source.setEventHandler(handler: eventHandler(place))
+        case .setEventHandler(false): source.setEventHandler(handler: nil)
         case .setRegistrationHandler(true):
-            source.setRegistrationHandler(handler(place) { .registered(source: $0, now_ns: $1) })
-        case .setRegistrationHandler(false): source.setRegistrationHandler(nil)
-        case .setCancelHandler(true): source.setCancelHandler(handler(place) { .cancelled(source: $0, now_ns: $1) })
-        case .setCancelHandler(false): source.setCancelHandler(nil)
+            source.setRegistrationHandler(handler: handler(place) { .registered(source: $0, now_ns: $1) })
+        case .setRegistrationHandler(false): source.setRegistrationHandler(handler: nil)
+        case .setCancelHandler(true):
+            source.setCancelHandler(handler: handler(place) { .cancelled(source: $0, now_ns: $1) })
+        case .setCancelHandler(false): source.setCancelHandler(handler: nil)
         case .setPolicy(let policy): source.policy = policy
         case .setPrecision(let precision): source.precision = precision
         case .setTarget(let isElsewhere): source.core.setTarget(target(isElsewhere))

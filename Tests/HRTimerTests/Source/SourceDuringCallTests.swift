@@ -54,7 +54,7 @@ import Testing
             source.setEventHandler { [canaries, weak source] in
                 switch change {
                 case .another: source?.setEventHandler { log.append("another") }
-                case .none: source?.setEventHandler(nil)
+                case .none: source?.setEventHandler(handler: nil)
                 case .cancel: source?.cancel()
                 }
                 log.append("first, \(canaries.count) alive")
@@ -210,7 +210,6 @@ import Testing
     func extremes() {
         let source = TimerSource(engine: engine)
         let calls = Recorder<UInt>()
-        source.recordStatistics()
         source.setEventHandler { [weak source] in calls.append(source?.data ?? 0) }
         source.activate()
         for _ in 0..<3 {

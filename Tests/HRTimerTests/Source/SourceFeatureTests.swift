@@ -165,38 +165,6 @@ import Testing
         #expect(order.all == ["cancelled"])
     }
 
-    @Test("Statistics are recorded once requested: calls, missed ticks, and the lateness of each call")
-    func statistics() {
-        source.schedule(deadline: time.now.advanced(by: .seconds(1)), repeating: .seconds(1))
-        source.activate()
-        time.advance(by: .seconds(1))
-        #expect(source.statistics == FireStatistics())
-        source.recordStatistics()
-        source.suspend()
-        time.advance(by: .milliseconds(2500))
-        source.resume()
-        time.advance(by: .zero)
-        time.advance(by: .milliseconds(500))
-        #expect(source.statistics.fires == 2)
-        #expect(source.statistics.missedTicks == 1)
-        #expect(source.lateness.count == 2)
-        #expect(source.lateness.min == .zero)
-        #expect((source.lateness.max ?? .zero) >= .milliseconds(1480))
-    }
-
-    @Test("Lateness is measured on the clock of the deadline, also when that clock changes")
-    func statisticsByClock() {
-        source.recordStatistics()
-        source.schedule(deadline: time.wallNow.advanced(by: .seconds(1)))
-        source.activate()
-        time.advance(by: .seconds(1))
-        source.schedule(deadline: time.now.advanced(by: .seconds(1)))
-        time.advance(by: .seconds(1))
-        #expect(source.lateness.count == 2)
-        #expect(source.lateness.max == .zero)
-        #expect(source.lateness.min == .zero)
-    }
-
     @Test("On a coalescing engine sources share their leeway, but strict ones do not", arguments: [false, true])
     func strictness(isStrict: Bool) throws {
         let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
@@ -230,18 +198,6 @@ import Testing
         #expect(calls.all == [1])
     }
 
-    @Test("Work items are performed until they are cancelled")
-    func workItems() {
-        let item = DispatchWorkItem { [calls] in calls.append(7) }
-        source.setEventHandler(handler: item)
-        source.schedule(deadline: time.now.advanced(by: .seconds(1)), repeating: .seconds(1))
-        source.activate()
-        time.advance(by: .seconds(2))
-        item.cancel()
-        time.advance(by: .seconds(2))
-        #expect(calls.all == [7, 7])
-    }
-
     @Test("The target of a running source can be changed, and applies from the next call on")
     func targets() {
         let queue = DispatchQueue(label: "target")
@@ -265,7 +221,7 @@ import Testing
     @Test("A source of a loop fires in that loop's passes, in the source's modes")
     func onLoop() {
         let loop = TimerLoop(time: time.base)
-        let source = TimerSource(engine: engine, loop: loop, mode: .init("special"))
+        let source = TimerSource(engine: engine, loop: loop, modes: [.init("special")])
         source.setEventHandler { [calls] in calls.append(5) }
         source.schedule(deadline: time.now.advanced(by: .seconds(1)))
         source.activate()

@@ -43,7 +43,7 @@ import Testing
             #expect(engine.liveTimers == 0)
             verb(source)
             #expect(engine.liveTimers == 1)
-            source.setCancelHandler(nil)
+            source.setCancelHandler(handler: nil)
             source.cancel()
             #expect(engine.liveTimers == 0)
         }
@@ -63,13 +63,13 @@ import Testing
         source.suspend()
         source.resume()
         source.setTarget(queue: nil)
-        source.setRegistrationHandler(nil)
-        source.setCancelHandler(nil)
+        source.setRegistrationHandler(handler: nil)
+        source.setCancelHandler(handler: nil)
         time.advance(by: .seconds(3))
         #expect(!hasExtras())
         source.setCancelHandler {}
         #expect(hasExtras())
-        source.setCancelHandler(nil)
+        source.setCancelHandler(handler: nil)
         #expect(hasExtras())
         source.cancel()
     }

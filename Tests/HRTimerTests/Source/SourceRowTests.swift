@@ -40,7 +40,7 @@ import Testing
         #expect(time.nextDeadline == .distantFuture)
         time.advance(by: .seconds(5))
         #expect(calls.count == 0)
-        source.setEventHandler(nil)
+        source.setEventHandler(handler: nil)
     }
 
     @Test("Intervals of DispatchTimeInterval and of seconds make the same grid")
@@ -77,7 +77,7 @@ import Testing
         time.advance(by: .seconds(1))
         source.setEventHandler { [calls] in calls.append(7) }
         time.advance(by: .seconds(1))
-        source.setEventHandler(nil)
+        source.setEventHandler(handler: nil)
         time.advance(by: .seconds(3))
         source.setEventHandler { [calls, weak source] in calls.append(source?.data ?? 0) }
         time.advance(by: .seconds(1))
@@ -89,7 +89,7 @@ import Testing
         arguments: MissedTickPolicy.allCases
     )
     func handlerSetLater(_ policy: MissedTickPolicy) {
-        source.setEventHandler(nil)
+        source.setEventHandler(handler: nil)
         source.policy = policy
         let first = time.now.advanced(by: .milliseconds(1))
         source.schedule(deadline: first, repeating: .milliseconds(1))
@@ -101,7 +101,7 @@ import Testing
         source.setEventHandler { [calls, weak source] in calls.append(source?.data ?? 0) }
         time.advance(by: .microseconds(500))
         #expect(calls.all == [1])
-        source.setEventHandler(nil)
+        source.setEventHandler(handler: nil)
         time.advance(by: .milliseconds(5))
         #expect(calls.all == [1])
         source.setEventHandler { [calls, weak source] in calls.append(source?.data ?? 0) }
@@ -111,14 +111,14 @@ import Testing
 
     @Test("A one-shot deadline that passes without an event handler is lost; one that has not passed is kept")
     func onceWithoutHandler() {
-        source.setEventHandler(nil)
+        source.setEventHandler(handler: nil)
         source.schedule(deadline: time.now.advanced(by: .seconds(1)))
         source.activate()
         time.advance(by: .seconds(2))
         source.setEventHandler { [calls] in calls.append(1) }
         time.advance(by: .seconds(2))
         #expect(calls.count == 0 && source.nextDeadline == nil)
-        source.setEventHandler(nil)
+        source.setEventHandler(handler: nil)
         source.schedule(deadline: time.now.advanced(by: .seconds(1)))
         source.setEventHandler { [calls] in calls.append(2) }
         time.advance(by: .seconds(2))
@@ -127,7 +127,7 @@ import Testing
 
     @Test("A deadline on another clock does not come again and again without an event handler")
     func wallWithoutHandler() {
-        source.setEventHandler(nil)
+        source.setEventHandler(handler: nil)
         source.schedule(deadline: time.wallNow.advanced(by: .seconds(1)), repeating: .seconds(1))
         source.activate()
         time.advance(by: .milliseconds(3500))

@@ -112,7 +112,7 @@ import Testing
         source.schedule(deadline: time.now.advanced(by: .seconds(1)), repeating: .seconds(1))
         source.activate()
         time.advance(by: .seconds(1))
-        source.setEventHandler(nil)
+        source.setEventHandler(handler: nil)
         time.advance(by: .milliseconds(2500))
         submitted.all.last?()
         source.setEventHandler { [weak source] in data.append(source?.data ?? 0) }

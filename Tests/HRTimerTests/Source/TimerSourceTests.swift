@@ -201,7 +201,7 @@ import Testing
         suspended.resume()
         time.advance(by: .zero)
         #expect(others.all == ["moved", "suspended"])
-        source.setEventHandler(nil)
+        source.setEventHandler(handler: nil)
     }
 
     @Test("After the engine's shutdown every method of a source does nothing, and its handlers are freed")
@@ -322,7 +322,7 @@ import Testing
 
     @Test("Without a handler ticks are dropped")
     func noHandler() {
-        source.setEventHandler(nil)
+        source.setEventHandler(handler: nil)
         start()
         time.advance(by: .seconds(3))
         source.setEventHandler { [calls] in calls.append(1) }

@@ -59,7 +59,7 @@ struct FairnessTests {
         }
     }
 
-    /// As `CalendarTicks` does it.
+    /// As the calendar's ticks do it.
     private struct DateIterator: AsyncIteratorProtocol {
         var consumer: TickConsumer<DateTicks>
 

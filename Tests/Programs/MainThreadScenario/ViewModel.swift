@@ -41,12 +41,12 @@ import HRTimer
     private var source: TimerSource?
 
     private func beginTimers() {
-        let timer = LoopTimer(timeInterval: .milliseconds(5), target: self, action: ViewModel.tick, repeats: true)
+        let timer = LoopTimer(timeInterval: .milliseconds(5), weakTarget: self, action: ViewModel.tick, repeats: true)
         TimerLoop.main.add(timer, forMode: .common)
         let once = LoopTimer(timeInterval: .milliseconds(7), repeats: false) { @MainActor _ in self.say("once") }
         TimerLoop.main.add(once, forMode: .default)
         TimerLoop.main.perform { @MainActor in self.say("perform") }
-        TimerLoop.main.perform(ViewModel.sayLater, on: self, afterDelay: .milliseconds(4))
+        TimerLoop.main.perform(afterDelay: .milliseconds(4)) { @MainActor in self.sayLater() }
         let link = DisplayLink(framesPerSecond: 100) { @MainActor link in
             self.say("frame")
             link.invalidate()
