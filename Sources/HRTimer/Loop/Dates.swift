@@ -69,7 +69,7 @@ extension LoopTimer {
 
 extension TimerLoop {
     /// Returns `limitInstant(forMode:)` as a date.
-    package func limitDate(forMode mode: Mode) -> Date? {
+    public func limitDate(forMode mode: Mode) -> Date? {
         limitInstant(forMode: mode).map { time.date(instant_ns: $0.nanoseconds) }
     }
 }

@@ -56,7 +56,7 @@ public final class TimerExecutor: TaskExecutor {
 
     /// An executor for actors on the same thread. An actor must hold this object, or the `TimerExecutor`, as long as it
     /// lives.
-    public var serialExecutor: any SerialExecutor { jobs }
+    package var serialExecutor: any SerialExecutor { jobs }
 
     /// Returns the executor for `unownedExecutor` of an actor that holds this object.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { jobs.asUnownedSerialExecutor() }

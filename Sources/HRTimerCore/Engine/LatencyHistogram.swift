@@ -75,7 +75,7 @@ public final class LatencyHistogram: @unchecked Sendable {
     public var max: Duration? { max_ns.map { .nanoseconds($0) } }
 
     /// The sum of all values; saturates at 292 years.
-    public var sum: Duration { .nanoseconds(hrt_histogram_sum_ns(handle)) }
+    package var sum: Duration { .nanoseconds(hrt_histogram_sum_ns(handle)) }
 
     /// Returns how many values were not above `bound`, as a bucket of Prometheus counts. Values that differ from the bound
     /// by less than the two digits tell all count. Returns 0 for NaN. O(buckets).
