@@ -65,7 +65,7 @@ public enum TimerExecutors {
 
     /// The number of sleeps whose deadline has not come, including cancelled ones: the standard library keeps its part of
     /// them until then.
-    package static var pendingSleeps: Int { Executors.pendingSleeps }
+    public static var pendingSleeps: Int { Executors.pendingSleeps }
 
     /// Calls `install(precision:spinBudget:)`, then runs `body` on the main actor, and `TimerLoop.main` for as long as that
     /// takes. For programs that had an `async` main: the priority is the same, `.medium`. Throws the error that `body`
