@@ -1,5 +1,5 @@
 #if os(Linux)
-public import HRTimerCore
+package import HRTimerCore
 
 extension SuspensionMonitor {
     /// A time in which the process could not run.
