@@ -14,4 +14,4 @@ if let source = link.source {
 }
 loop.run(until: loop.now.advanced(by: .seconds(3)))
 link.invalidate()
-if let median = meter.frameTimes.percentile(50) { print("median frame: \(median), dropped: \(meter.droppedFrames)") }
+if let median = meter.frameTimes.quantile(0.5) { print("median frame: \(median), dropped: \(meter.droppedFrames)") }

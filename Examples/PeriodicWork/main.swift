@@ -23,7 +23,7 @@ let onTheSecond = PeriodicService(by: seconds) { error in
 } work: {
     print("a whole second:", WallInstant.now)
 }
-let timers = TimerEngineService(try TimerEngine()) { report in print("\(report.droppedTimers) timers dropped") }
+let timers = TimerEngineService(try TimerEngine()) { dropped, _ in print("\(dropped) timers dropped") }
 
 // A real program also waits for SIGTERM: gracefulShutdownSignals: [.sigterm].
 var logger = Logger(label: "PeriodicWork")

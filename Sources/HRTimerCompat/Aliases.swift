@@ -46,25 +46,6 @@ extension LoopTimer {
     /// Makes a timer in the default mode of the calling thread's loop that calls a method of `target`, which it holds until it
     /// is invalid. Linux has no selectors: the method is passed as `Target.method`.
     ///
-    ///     Timer.scheduledTimer(timeInterval: 1, target: self, action: Clock.tick, userInfo: nil, repeats: true)
-    @available(
-        *,
-        noasync,
-        message: "add a LoopTimer to TimerLoop.main, which runs by itself under an async main, or to a thread's loop"
-    )
-    @discardableResult
-    public static func scheduledTimer<Target: AnyObject & Sendable>(
-        timeInterval interval: Double,
-        target: Target,
-        action: @escaping Action<Target>,
-        userInfo: (any Sendable)? = nil,
-        repeats: Bool
-    ) -> LoopTimer {
-        scheduled(timeInterval: interval, repeats: repeats, userInfo: userInfo, block: calling(target, action))
-    }
-
-    /// Makes a timer as ported code does, with the label `selector`; in all else as with `action`.
-    ///
     ///     Timer.scheduledTimer(timeInterval: 1, target: self, selector: Clock.tick, userInfo: nil, repeats: true)
     @available(
         *,
@@ -75,7 +56,7 @@ extension LoopTimer {
     public static func scheduledTimer<Target: AnyObject & Sendable>(
         timeInterval interval: Double,
         target: Target,
-        selector: @escaping Action<Target>,
+        selector: @escaping @Sendable (Target) -> Block,
         userInfo: (any Sendable)? = nil,
         repeats: Bool
     ) -> LoopTimer {
@@ -84,25 +65,14 @@ extension LoopTimer {
 
     /// A timer that calls a method of `target`, which it holds until it is invalid. Not in a loop yet.
     public convenience init<Target: AnyObject & Sendable>(
-        timeInterval interval: some TimeSpan,
-        target: Target,
-        action: @escaping Action<Target>,
-        userInfo: (any Sendable)? = nil,
-        repeats: Bool
-    ) {
-        let block = Self.calling(target, action)
-        self.init(timeInterval: interval, repeats: repeats, userInfo: userInfo, block: block)
-    }
-
-    /// A timer as ported code makes it, with the label `selector`; see `init(timeInterval:target:action:userInfo:repeats:)`.
-    public convenience init<Target: AnyObject & Sendable>(
         timeInterval interval: Double,
         target: Target,
-        selector: @escaping Action<Target>,
+        selector: @escaping @Sendable (Target) -> Block,
         userInfo: (any Sendable)? = nil,
         repeats: Bool
     ) {
-        self.init(timeInterval: interval, target: target, action: selector, userInfo: userInfo, repeats: repeats)
+        let block = Self.calling(target, selector)
+        self.init(timeInterval: interval, repeats: repeats, userInfo: userInfo, block: block)
     }
 
     /// A timer that calls a method of `target`, which it holds until it is invalid, at a date, and if it repeats, at every
@@ -111,32 +81,12 @@ extension LoopTimer {
         fireAt date: Date,
         interval: Double,
         target: Target,
-        action: @escaping Action<Target>,
+        selector: @escaping @Sendable (Target) -> Block,
         userInfo: (any Sendable)? = nil,
         repeats: Bool
     ) {
-        let block = Self.calling(target, action)
+        let block = Self.calling(target, selector)
         self.init(fireAt: date, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
-    }
-
-    /// A timer as ported code makes it, with the label `selector`; see
-    /// `init(fireAt:interval:target:action:userInfo:repeats:)`.
-    public convenience init<Target: AnyObject & Sendable>(
-        fireAt date: Date,
-        interval: Double,
-        target: Target,
-        selector: @escaping Action<Target>,
-        userInfo: (any Sendable)? = nil,
-        repeats: Bool
-    ) {
-        self.init(
-            fireAt: date,
-            interval: interval,
-            target: target,
-            action: selector,
-            userInfo: userInfo,
-            repeats: repeats
-        )
     }
 }
 

@@ -4,7 +4,7 @@ import HRTimerCore
 
 /// `DisplayLink` with QuartzCore's interface: seconds as `Double`, whole frames per second.
 ///
-///     let link = CADisplayLink(target: self, action: Screen.step)
+///     let link = CADisplayLink(target: self, selector: Screen.step)
 ///     link.add(to: .main, forMode: .common)
 ///
 /// Follows the real display if there is one; see `VsyncSource.shared`. Linux has no selectors: the method is passed as
@@ -18,30 +18,22 @@ public final class CADisplayLink: Sendable {
         weak var link: CADisplayLink?
     }
 
-    /// A link that calls `action` on `target` once per refresh. The refreshes come from `source`, or from the display if that
+    /// A link that calls the method on `target` once per refresh. The refreshes come from `source`, or from the display if that
     /// is nil. A method of an actor, such as one of a `@MainActor` type, is called on that actor.
     public init<Target: AnyObject & Sendable>(
         target: Target,
         source: VsyncSource? = nil,
-        action: @escaping @Sendable (Target) -> @isolated(any) @Sendable (CADisplayLink) -> Void
+        selector: @escaping @Sendable (Target) -> @isolated(any) @Sendable (CADisplayLink) -> Void
     ) {
         // Weak, since the link is part of this object. During a call the loop holds this object.
         let known = Locked(Known())
-        let method = action(target)
+        let method = selector(target)
         let call = withoutActor(method)
         let handler: DisplayLink.Handler = { _ in
             if let link = known.withLock({ $0.link }) { call(link) }
         }
         link = DisplayLink(source: source, handler: handler, on: method.isolation)
         known.withLock { $0.link = self }
-    }
-
-    /// A link as ported code makes it, with the label `selector`: `CADisplayLink(target: self, selector: Screen.step)`.
-    public convenience init<Target: AnyObject & Sendable>(
-        target: Target,
-        selector: @escaping @Sendable (Target) -> @isolated(any) @Sendable (CADisplayLink) -> Void
-    ) {
-        self.init(target: target, action: selector)
     }
 
     /// Makes the loop call the target when it runs in `mode`. One loop at a time; see `DisplayLink.add(to:forMode:)`.

@@ -142,7 +142,7 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
     static func quantileAboveOne(_ fraction: Double) -> UsageWarning {
         UsageWarning(
             .quantileAboveOne,
-            "quantile(\(fraction)) takes 0 ... 1, the part of all values; for per cents there is percentile(_:)"
+            "quantile(\(fraction)) takes 0 ... 1, the part of all values: 0.99, not 99"
         )
     }
 }

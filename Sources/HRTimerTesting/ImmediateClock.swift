@@ -6,7 +6,7 @@ public import HRTimer
 ///
 ///     let clock = ImmediateClock()
 ///     try await retry(times: 5, clock: clock) { … }
-///     #expect(clock.now == clock.start.advanced(by: .seconds(31)))
+///     #expect(clock.sleeps == [.seconds(1), .seconds(2), .seconds(4), .seconds(8)])
 public final class ImmediateClock: Clock, Sendable {
     /// A point on the monotonic clock.
     public typealias Instant = MonotonicInstant
@@ -15,16 +15,20 @@ public final class ImmediateClock: Clock, Sendable {
 
     /// The first reading.
     public let start: MonotonicInstant
-    private let reading: Locked<MonotonicInstant>
+    private let state: Locked<(reading: MonotonicInstant, sleeps: [Duration])>
 
     /// A clock that reads `start`, by default ten seconds after zero.
     public init(start: MonotonicInstant = MonotonicInstant(nanoseconds: 10_000_000_000)) {
         self.start = start
-        reading = Locked(start)
+        state = Locked((start, []))
     }
 
     /// The clock's reading: the latest deadline that was slept for.
-    public var now: MonotonicInstant { reading.withLock { $0 } }
+    public var now: MonotonicInstant { state.withLock { $0.reading } }
+
+    /// How long each sleep so far was to take, in the order of the calls, those that were cancelled included; negative for a
+    /// past deadline.
+    public var sleeps: [Duration] { state.withLock { $0.sleeps } }
 
     /// One nanosecond.
     public var minimumResolution: Duration { .nanoseconds(1) }
@@ -32,9 +36,10 @@ public final class ImmediateClock: Clock, Sendable {
     /// Returns when other tasks had a chance to run. The clock then reads `deadline`, or its former reading if that is later.
     /// Throws `CancellationError` if the task is cancelled; a sleep until `distantFuture` ends no other way.
     public func sleep(until deadline: MonotonicInstant, tolerance: Duration? = nil) async throws {
+        state.withLock { $0.sleeps.append($0.reading.duration(to: deadline)) }
         try Task.checkCancellation()
         if deadline == .distantFuture { return try await sleepUntilCancelled() }
-        reading.withLock { $0 = max($0, deadline) }
+        state.withLock { $0.reading = max($0.reading, deadline) }
         await Task.yield()
         try Task.checkCancellation()
     }

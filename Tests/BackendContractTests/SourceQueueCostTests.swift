@@ -17,7 +17,7 @@ import Testing
         every interval: Duration,
         precision: TimerPrecision = .normal,
         handler_us: UInt32 = 0
-    ) throws -> (EngineStatistics, ticks: UInt) {
+    ) throws -> (TimerStatistics, ticks: UInt) {
         let engine = try TimerEngine(.init(name: "queue-cost", precision: precision))
         defer { engine.shutdown() }
         let count = Atomic(0)
@@ -40,7 +40,7 @@ import Testing
         arguments: [TimerPrecision.coalesced, .normal, .precise]
     )
     func inTime(_ precision: TimerPrecision) throws {
-        var seen: [EngineStatistics] = []
+        var seen: [TimerStatistics] = []
         for _ in 0..<20 {
             let (statistics, _) = try statistics(calls: 100, every: .milliseconds(2), precision: precision)
             seen.append(statistics)
@@ -51,7 +51,7 @@ import Testing
 
     @Test("Calls on a queue that overrun their interval lose no tick, and the engine sleeps meanwhile")
     func overrunning() throws {
-        var seen: [EngineStatistics] = []
+        var seen: [TimerStatistics] = []
         for _ in 0..<20 {
             let (statistics, ticks) = try statistics(calls: 40, every: .milliseconds(1), handler_us: 2500)
             #expect(ticks >= 80)

@@ -24,7 +24,7 @@ private final class Screen: Sendable {
         weak var link: CADisplayLink?
         do {
             let made = Screen()
-            let madeLink = CADisplayLink(target: made, source: source, action: Screen.step)
+            let madeLink = CADisplayLink(target: made, source: source, selector: Screen.step)
             (target, link) = (made, madeLink)
             let worker = try LoopWorker(name: "link") { loop in
                 madeLink.isPaused = isPaused
@@ -48,7 +48,7 @@ private final class Screen: Sendable {
         let loop = RunLoop()
         do {
             let made = Screen()
-            let madeLink = CADisplayLink(target: made, source: source, action: Screen.step)
+            let madeLink = CADisplayLink(target: made, source: source, selector: Screen.step)
             (target, link) = (made, madeLink)
             madeLink.add(to: worker.loop, forMode: .default)
             madeLink.add(to: loop, forMode: .default)
@@ -62,7 +62,7 @@ private final class Screen: Sendable {
 
     @Test("A rate too large for an integer reads as the largest integer", arguments: [Double.infinity, 1e300, 9.3e18])
     func hugeRate(_ rate: Double) {
-        let link = CADisplayLink(target: Screen(), source: source, action: Screen.step)
+        let link = CADisplayLink(target: Screen(), source: source, selector: Screen.step)
         link.link.preferredFramesPerSecond = rate
         #expect(link.preferredFramesPerSecond == .max)
         link.preferredFramesPerSecond = .max
@@ -83,7 +83,7 @@ private final class Screen: Sendable {
     @Test("A link's timestamps are 0 before its first call, as on Apple's platforms")
     func timestamps() {
         let loop = RunLoop()
-        let link = CADisplayLink(target: Screen(), source: source, action: Screen.step)
+        let link = CADisplayLink(target: Screen(), source: source, selector: Screen.step)
         #expect(link.timestamp == 0)
         link.add(to: loop, forMode: .default)
         #expect(link.timestamp == 0)
@@ -97,7 +97,7 @@ private final class Screen: Sendable {
 
     @Test("A range without a preferred rate reads back without one, and a preferred rate of 0 means none")
     func ranges() {
-        let link = CADisplayLink(target: Screen(), source: source, action: Screen.step)
+        let link = CADisplayLink(target: Screen(), source: source, selector: Screen.step)
         link.preferredFrameRateRange = CAFrameRateRange(minimum: 15, maximum: 30)
         #expect(link.preferredFrameRateRange.preferred == nil)
         #expect(link.preferredFrameRateRange == CAFrameRateRange(minimum: 15, maximum: 30))

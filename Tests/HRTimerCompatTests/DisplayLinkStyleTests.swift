@@ -20,7 +20,7 @@ private final class FPSLabel: @unchecked Sendable {
     private(set) var texts: [String] = []
 
     init(source: VsyncSource) {
-        link = CADisplayLink(target: self, source: source, action: FPSLabel.tick)
+        link = CADisplayLink(target: self, source: source, selector: FPSLabel.tick)
     }
 
     func start(_ loop: RunLoop) { link.add(to: loop, forMode: .common) }
@@ -65,7 +65,7 @@ private final class ProgressHUD: @unchecked Sendable {
     private(set) var drawn: [Float] = []
 
     func show(in loop: RunLoop, source: VsyncSource) {
-        let link = CADisplayLink(target: self, source: source, action: ProgressHUD.update)
+        let link = CADisplayLink(target: self, source: source, selector: ProgressHUD.update)
         link.preferredFramesPerSecond = 30
         link.add(to: loop, forMode: .default)
         self.link = link
@@ -91,7 +91,7 @@ private final class ProgressHUD: @unchecked Sendable {
         let label = FPSLabel(source: source)
         label.start(loop)
         let animation = Animation()
-        CADisplayLink(target: animation, source: source, action: Animation.step).add(to: loop, forMode: .default)
+        CADisplayLink(target: animation, source: source, selector: Animation.step).add(to: loop, forMode: .default)
         let hud = ProgressHUD()
         hud.show(in: loop, source: source)
         let work = Timer(timeInterval: 0.001, repeats: true) { timer in
@@ -113,7 +113,7 @@ private final class ProgressHUD: @unchecked Sendable {
 
     @Test("Frame rate preferences are spelled as in QuartzCore")
     func wishes() {
-        let link = CADisplayLink(target: Animation(), source: source, action: Animation.step)
+        let link = CADisplayLink(target: Animation(), source: source, selector: Animation.step)
         #expect(link.preferredFrameRateRange == .default)
         link.preferredFrameRateRange = CAFrameRateRange(minimum: 15, maximum: 30, preferred: 20)
         #expect(link.frameInterval == 3)
@@ -129,14 +129,14 @@ private final class ProgressHUD: @unchecked Sendable {
         weak var link: CADisplayLink?
         do {
             let made = Animation()
-            let madeLink = CADisplayLink(target: made, source: source, action: Animation.step)
+            let madeLink = CADisplayLink(target: made, source: source, selector: Animation.step)
             (target, link) = (made, madeLink)
         }
         #expect(target == nil && link == nil)
         let loop = RunLoop()
         do {
             let made = Animation()
-            let madeLink = CADisplayLink(target: made, source: source, action: Animation.step)
+            let madeLink = CADisplayLink(target: made, source: source, selector: Animation.step)
             madeLink.add(to: loop, forMode: .default)
             madeLink.isPaused = true
             (target, link) = (made, madeLink)

@@ -26,16 +26,13 @@ import class HRTimerCompat.Timer
         func tick(_ timer: Timer) { ticks.append(timer.isValid) }
     }
 
-    @Test("A timer's method can be given as an action or, in ported code, as a selector")
+    @Test("A timer calls the method that is given as its selector, however it is made")
     func selectors() {
         let clock = Clock()
         let date = Date(timeIntervalSinceNow: 3600)
         let timers = [
-            Timer(timeInterval: 3600, target: clock, action: Clock.tick, userInfo: nil, repeats: true),
             Timer(timeInterval: 3600, target: clock, selector: Clock.tick, userInfo: nil, repeats: true),
-            Timer(fireAt: date, interval: 3600, target: clock, action: Clock.tick, userInfo: nil, repeats: true),
             Timer(fireAt: date, interval: 3600, target: clock, selector: Clock.tick, userInfo: nil, repeats: true),
-            Timer.scheduledTimer(timeInterval: 3600, target: clock, action: Clock.tick, userInfo: nil, repeats: true),
             Timer.scheduledTimer(timeInterval: 3600, target: clock, selector: Clock.tick, userInfo: nil, repeats: true),
         ]
         for (number, timer) in timers.enumerated() {

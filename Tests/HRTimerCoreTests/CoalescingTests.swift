@@ -95,7 +95,7 @@ import Testing
         time.advance(to: at(110))
         let lateness = engine.lateness
         #expect(lateness.count == 100 && lateness.earlyCount == 0)
-        #expect(lateness.percentile(50) == .nanoseconds(10))
+        #expect(lateness.quantile(0.5) == .nanoseconds(10))
         #expect(lateness.max == .nanoseconds(10) && lateness.mean == .nanoseconds(10))
         engine.schedule(at: at(0)) { _ in }
         time.advance(to: at(110))

@@ -21,7 +21,7 @@ import Testing
         #expect(histogram.quantile(.nan) == nil)
         #expect(histogram.quantile(-3) == .microseconds(1))
         #expect(histogram.quantile(0.99) == .milliseconds(1))
-        #expect(histogram.quantile(0.5) == histogram.percentile(50))
+        #expect(histogram.quantile(0.5) == .microseconds(46))
     }
 
     @Test("A count up to a bound has all values at or below it, to two digits")

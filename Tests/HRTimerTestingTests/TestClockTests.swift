@@ -31,25 +31,17 @@ import Testing
         #expect(clock.now == clock.start)
     }
 
-    @Test("A recording clock reports the durations and tolerances of its sleeps, on any underlying clock")
-    func recording() async throws {
-        let clock = RecordingClock(ImmediateClock())
+    @Test("An immediate clock records how long each of its sleeps was to take, a past and a cancelled one too")
+    func recorded() async throws {
+        let clock = ImmediateClock()
         try await retry(times: 3, clock: clock)
-        #expect(clock.sleeps.map(\.duration) == [.seconds(1), .seconds(2), .seconds(4)])
-        #expect(clock.sleeps.map(\.tolerance) == [.milliseconds(100), .milliseconds(200), .milliseconds(400)])
-        clock.removeAll()
-        #expect(clock.sleeps.isEmpty)
-        try await withManualTime { time in
-            let clock = RecordingClock(MonotonicClock())
-            try await retry(times: 2, clock: clock)
-            #expect(clock.sleeps.map(\.begin) == [0, 1].map { time.now.advanced(by: .seconds($0 - 3)) })
-            // In the order of the calls, including those that have not ended.
-            clock.removeAll()
-            async let long: Void = clock.sleep(for: .seconds(2))
-            _ = await time.nextSleep()
-            try await clock.sleep(for: .seconds(1))
-            #expect(clock.sleeps.map(\.duration) == [.seconds(2), .seconds(1)])
-            try await long
+        #expect(clock.sleeps == [.seconds(1), .seconds(2), .seconds(4)])
+        try await clock.sleep(until: clock.now.advanced(by: .seconds(-1)))
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await clock.sleep(for: .seconds(5))
         }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(clock.sleeps.suffix(2) == [.seconds(-1), .seconds(5)])
     }
 }

@@ -23,10 +23,10 @@ private struct Probe {
     var specification: timespec?
     var ours: (TimerEngine, TimerSource, MonotonicClock, MonotonicInstant, MissedTickPolicy, TimerToken, TimerFire)?
     var faces: (LoopTimer, TimerLoop, TimerLoop.Mode, DisplayLink, FrameRate)?
-    var displays: (VsyncSource, VsyncSource.Refusal, FrameRateRange, WakeLead, FrameRateMeter, FrameCoalescer<Int>)?
-    var more: (LatencyHistogram, EngineStatistics, TimerPrecision, ParkStrategy, TimeBase)?
+    var displays: (VsyncSource, FrameRateRange, WakeLead, FrameRateMeter, FrameCoalescer<Int>)?
+    var more: (LatencyHistogram, TimerStatistics, TimerPrecision, ParkStrategy, TimeBase)?
     var lives: (SuspensionMonitor, BackgroundGrace, LoopWorker)?
-    var tasks: (IdleTimeout, TimerTicks<MonotonicInstant>, TimerTick<MonotonicInstant>, TimerClockID)?
+    var tasks: (IdleTimeout, TimerTicks<MonotonicInstant>, TimerTick<MonotonicInstant>)?
     var error: TimerError?
 }
 

@@ -263,7 +263,7 @@ struct WestonTests {
         }
         let offered = surface(window)
         #expect(chosen(offered, [:]).kind == .wayland)
-        #expect(chosen(offered, ["DISPLAY": ":987654"]).refusals == [])
+        #expect(chosen(offered, ["DISPLAY": ":987654"]).refusals.isEmpty)
         #expect(chosen(offered, ["VSYNC_SOURCE": "wayland"]).kind == .wayland)
         #expect(chosen(offered, ["VSYNC_SOURCE": "virtual"]).kind == .virtual)
         let none = chosen(nil, ["VSYNC_SOURCE": "wayland"])

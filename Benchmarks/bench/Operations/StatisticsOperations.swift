@@ -15,7 +15,7 @@ enum StatisticsOperations {
             OperationRival("hrtimer.statistics") { seed in
                 let latenesses = Latenesses(seed: seed)
                 let histogram = LatencyHistogram()
-                var statistics = EngineStatistics()
+                var statistics = TimerStatistics()
                 let sample = loop.measure { index in
                     let lateness_ns = latenesses[index]
                     histogram.record(lateness_ns)
@@ -39,7 +39,7 @@ enum StatisticsOperations {
 
     /// Counts a fire as `FiringCore` does.
     @inline(never)
-    private static func count(_ statistics: inout EngineStatistics, _ lateness_ns: Int64) {
+    private static func count(_ statistics: inout TimerStatistics, _ lateness_ns: Int64) {
         statistics.missedTicks += lateness_ns > 1_000_000 ? 1 : 0
         statistics.fires += 1
     }

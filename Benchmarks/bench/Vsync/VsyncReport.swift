@@ -59,7 +59,7 @@ struct VsyncText {
         ]
         if let chosen = session.chosen {
             notes.append("links without a rate follow: \(chosen.kind.rawValue)")
-            notes += chosen.refusals.map { "  not \($0)" }
+            notes += chosen.refusals.map { "  not \($0.kind.rawValue): \($0.reason)" }
         }
         if session.wasInterrupted { notes.append("interrupted: this is what there was until then") }
         return notes
@@ -87,7 +87,7 @@ struct VsyncJSON {
             "results": .array([]),
             "operations": .array([]),
             "chosen": JSONValue(session.chosen?.kind.rawValue),
-            "refusals": .array((session.chosen?.refusals ?? []).map { .string($0.description) }),
+            "refusals": .array((session.chosen?.refusals ?? []).map { .string("\($0.kind.rawValue): \($0.reason)") }),
             "displays": .array(session.results.map(display)),
         ]
     }

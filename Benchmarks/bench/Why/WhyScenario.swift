@@ -93,9 +93,9 @@ final class WhyTally: Sendable {
             let lateness_ns = report.lateness.nanosecondsRoundedUp
             state.outcome.lateness_ns += lateness_ns
             var sum_ns: Int64 = 0
-            for part in report.parts {
-                let part_ns = part.duration.nanosecondsRoundedUp
-                state.outcome.parts_ns[part.cause.rawValue, default: 0] += part_ns
+            for (cause, part) in report.byCause {
+                let part_ns = part.nanosecondsRoundedUp
+                state.outcome.parts_ns[cause.rawValue, default: 0] += part_ns
                 sum_ns += part_ns
             }
             if report.isThrottled { state.outcome.throttled += 1 }

@@ -132,9 +132,9 @@ extension DisplayLink {
 
     /// The calls so far, `droppedFrames` as missed ticks, and, once a handler watches late calls, the lateness of those; see
     /// `onLate(beyond:_:)`.
-    public var statistics: FireStatistics {
+    public var statistics: TimerStatistics {
         let (calls, dropped, handlers) = withState { ($0.reported.calls, $0.droppedFrames, $0.lateHandlers) }
-        return FireStatistics(
+        return TimerStatistics(
             fires: UInt64(calls),
             missedTicks: UInt64(dropped),
             lateness: handlers?.statistics ?? LatenessStatistics()

@@ -30,7 +30,7 @@ public final class DisplayLink: @unchecked Sendable {
     /// code of a global actor belongs to that actor.
     public typealias Block = @isolated(any) @Sendable (DisplayLink) -> Void
     /// An unapplied method of a target. A method of an actor is called on that actor.
-    public typealias Action<Target> = @Sendable (Target) -> Block
+    typealias Action<Target> = @Sendable (Target) -> Block
 
     @exclusivity(unchecked) var state: LinkState
     /// The loop that the link is in, and its token there.
@@ -84,7 +84,7 @@ public final class DisplayLink: @unchecked Sendable {
     public convenience init<Target: AnyObject & Sendable>(
         framesPerSecond: Double? = nil,
         weakTarget target: Target,
-        action: @escaping Action<Target>
+        action: @escaping @Sendable (Target) -> Block
     ) {
         let rate = framesPerSecond.map { FrameRate($0) }
         self.init(rate: rate, handler: Self.calling(weakly: target, action), on: action(target).isolation)

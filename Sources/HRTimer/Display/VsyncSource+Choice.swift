@@ -80,7 +80,7 @@ extension VsyncSource {
         var refusals: [Refusal] = []
         func attempt(_ kind: Kind, _ open: () throws(TimerError) -> VsyncSource) -> VsyncSource? {
             do { return try open() } catch {
-                refusals.append(Refusal(kind: kind, reason: "\(error)"))
+                refusals.append((kind, "\(error)"))
                 return nil
             }
         }
@@ -104,20 +104,20 @@ extension VsyncSource {
             case .drm: if let source = attempt(.drm, { () throws(TimerError) in try drm(card: rest) }) { return source }
             case nil:
                 let reason = "VSYNC_SOURCE is \(request), which is none of virtual, wayland, x11 and drm"
-                refusals.append(Refusal(kind: .virtual, reason: reason))
+                refusals.append((.virtual, reason))
             }
             return VsyncSource(kind: .virtual, driver: nil, refusals: refusals, reopen: nil)
         }
         if let source = attempt(.wayland, surface) { return source }
         if environment("WAYLAND_DISPLAY") != nil {
             refusals.append(
-                Refusal(kind: .x11, reason: "the X server of a Wayland session makes its refreshes up")
+                (.x11, "the X server of a Wayland session makes its refreshes up")
             )
         } else if let display = environment("DISPLAY") {
             let source = attempt(.x11) { () throws(TimerError) in try openX11(display, refusals: refusals) }
             if let source { return source }
         } else {
-            refusals.append(Refusal(kind: .x11, reason: "DISPLAY is not set"))
+            refusals.append((.x11, "DISPLAY is not set"))
         }
         let card = attempt(.drm) { () throws(TimerError) in try openDRM(nil, refusals: refusals) }
         return card ?? VsyncSource(kind: .virtual, driver: nil, refusals: refusals, reopen: nil)

@@ -49,7 +49,7 @@ public final class VsyncSource: Sendable {
     /// Where the refreshes come from.
     public let kind: Kind
     /// The sources that were preferred to this one, and why they were not taken.
-    public let refusals: [Refusal]
+    public let refusals: [(kind: Kind, reason: String)]
     let core: Locked<VsyncCore>
     /// Opens the driver again after it was lost; takes milliseconds.
     private let reopen: (@Sendable () throws(TimerError) -> any VsyncDriver)?
@@ -98,18 +98,8 @@ public final class VsyncSource: Sendable {
 
 extension VsyncSource {
     /// A source that was not taken, and why.
-    public struct Refusal: Sendable, Hashable, CustomStringConvertible {
-        /// The kind of the source.
-        public let kind: Kind
-        /// Why it was not taken, in words.
-        public let reason: String
+    typealias Refusal = (kind: Kind, reason: String)
 
-        /// The kind and the reason.
-        public var description: String { "\(kind.rawValue): \(reason)" }
-    }
-}
-
-extension VsyncSource {
     /// What is known about the display at present.
     public var state: State { core.withLock { $0.displayState(kind) } }
 
@@ -141,17 +131,17 @@ extension VsyncSource {
     }
 
     /// The counts of a source.
-    public struct Statistics: Sendable, Hashable {
+    package struct Statistics: Sendable, Hashable {
         /// Refreshes that were requested.
-        public var requests = 0
+        package var requests = 0
         /// Answers that were used.
-        public var samples = 0
+        package var samples = 0
         /// Answers that were too far from the predicted refresh.
-        public var refused = 0
+        package var refused = 0
         /// Answers that reported no refresh: from a display that sleeps, or with an instant long past.
         package var bogus = 0
         /// Refreshes that were requested but not reported: the server was busy, or stopped.
-        public var missed = 0
+        package var missed = 0
         /// How often the display was learnt again, after a change of mode or phase.
         package var restarts = 0
         /// How often the source and its connection were lost.
@@ -161,7 +151,7 @@ extension VsyncSource {
     }
 
     /// The counts since the source was created.
-    public var statistics: Statistics {
+    package var statistics: Statistics {
         core.withLock { core in
             var statistics = core.statistics
             statistics.refused = core.model.refusedSamples

@@ -51,7 +51,7 @@ private final class EngineReport: Sendable {
     private let lateFires: Counter
     private let causes: [LatenessCause: Counter]
     private let timers: Meter
-    private let reported: Locked<EngineStatistics>
+    private let reported: Locked<TimerStatistics>
 
     init(_ label: String, _ core: EngineCore) {
         self.core = core

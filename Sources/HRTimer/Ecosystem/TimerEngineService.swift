@@ -6,8 +6,8 @@ public import ServiceLifecycle
 /// An engine as a service of swift-service-lifecycle: it runs until the graceful shutdown, then shuts the engine down
 /// and reports what was still pending.
 ///
-///     let timers = TimerEngineService(try TimerEngine()) { report in
-///         logger.info("\(report.droppedTimers) timers dropped")
+///     let timers = TimerEngineService(try TimerEngine()) { droppedTimers, _ in
+///         logger.info("\(droppedTimers) timers dropped")
 ///     }
 ///     try await ServiceGroup(services: [timers, server], logger: logger).run()
 ///
@@ -17,22 +17,19 @@ public import ServiceLifecycle
 /// as well: the last copy of the service shuts the engine down and reports, even if others hold the engine. Only with the
 /// package's trait `ServiceLifecycle`.
 public struct TimerEngineService: Service {
-    /// What was pending when the engine was shut down.
-    public struct Report: Sendable {
-        /// The number of timers that were live: scheduled, and neither cancelled nor fired for the last time. Sleeping tasks
-        /// among them have thrown `CancellationError`.
-        public let droppedTimers: Int
-        /// The engine's statistics over its life.
-        public let statistics: EngineStatistics
-    }
-
     private let owner: EngineOwner
 
     /// The engine, for services that make timers on it.
     public var engine: TimerEngine { owner.engine }
 
     /// Creates a service that shuts `engine` down, and calls `onShutdown` once, when the engine's thread has ended.
-    public init(_ engine: TimerEngine, onShutdown: @escaping @Sendable (Report) -> Void) {
+    ///
+    /// `droppedTimers` were live then: scheduled, and neither cancelled nor fired for the last time. Sleeping tasks among them
+    /// have thrown `CancellationError`. `statistics` are those of the engine's whole life.
+    public init(
+        _ engine: TimerEngine,
+        onShutdown: @escaping @Sendable (_ droppedTimers: Int, _ statistics: TimerStatistics) -> Void
+    ) {
         owner = EngineOwner(engine, onShutdown)
     }
 
@@ -55,10 +52,10 @@ public struct TimerEngineService: Service {
 /// The part that all copies of a service share. The last copy ends the engine, if no `run()` has.
 private final class EngineOwner: Sendable {
     let engine: TimerEngine
-    private let onShutdown: @Sendable (TimerEngineService.Report) -> Void
+    private let onShutdown: @Sendable (Int, TimerStatistics) -> Void
     private let isReported = Locked(false)
 
-    init(_ engine: TimerEngine, _ onShutdown: @escaping @Sendable (TimerEngineService.Report) -> Void) {
+    init(_ engine: TimerEngine, _ onShutdown: @escaping @Sendable (Int, TimerStatistics) -> Void) {
         self.engine = engine
         self.onShutdown = onShutdown
     }
@@ -69,7 +66,7 @@ private final class EngineOwner: Sendable {
             defer { isReported = true }
             return !isReported
         }
-        if isFirst { onShutdown(.init(droppedTimers: dropped, statistics: engine.statistics)) }
+        if isFirst { onShutdown(dropped, engine.statistics) }
     }
 
     deinit {

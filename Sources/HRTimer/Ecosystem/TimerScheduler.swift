@@ -37,11 +37,9 @@ public struct TimerScheduler: Scheduler, Sendable {
 
     private let host: Host
 
-    /// Creates a scheduler whose actions are called by that engine.
-    public init(_ engine: TimerEngine) { host = .engine(engine) }
+    fileprivate init(_ engine: TimerEngine) { host = .engine(engine) }
 
-    /// Creates a scheduler whose actions are called in that loop.
-    public init(_ loop: TimerLoop) { host = .loop(loop) }
+    fileprivate init(_ loop: TimerLoop) { host = .loop(loop) }
 
     /// The present reading of the clock.
     public var now: SchedulerTime {

@@ -2,18 +2,19 @@
 public import HRTimerCore
 
 extension LoopTimer {
-    /// A method of a target, not applied yet. An actor's method, as of a `@MainActor` type, is called there; see `Block`.
-    public typealias Action<Target> = @Sendable (Target) -> Block
+    /// A method of a target, not applied yet.
+    package typealias Action<Target> = @Sendable (Target) -> Block
 
     /// A timer that calls `Target.method` of a target that it does not hold, one interval from now, and if it repeats, at every
     /// interval after that.
     ///
     /// When the target is gone, the timer invalidates itself at its next deadline. All else is as with a block. To hold the
-    /// target, say so in a block: `{ timer in model.tick(timer) }`.
+    /// target, say so in a block: `{ timer in model.tick(timer) }`. An actor's method, as of a `@MainActor` type, is called there;
+    /// see `Block`.
     public convenience init<Target: AnyObject & Sendable>(
         timeInterval: some TimeSpan,
         weakTarget target: Target,
-        action: @escaping Action<Target>,
+        action: @escaping @Sendable (Target) -> Block,
         userInfo: (any Sendable)? = nil,
         repeats: Bool
     ) {

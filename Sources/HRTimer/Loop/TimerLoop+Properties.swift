@@ -58,7 +58,7 @@ extension TimerLoop {
     /// descriptors, blocks and other threads cause count too. Missed ticks count when a call reports them. Wake-ups saved are
     /// deadlines that were called in the pass of another one. Early wakes count anew when the `spinBudget` is changed. Any
     /// thread.
-    public var statistics: EngineStatistics {
+    public var statistics: TimerStatistics {
         var statistics = state.withLock { $0.core.account.statistics }
         statistics.lateness = core.observer.statistics
         statistics.wakesSent = waiter.wakesSent

@@ -69,10 +69,12 @@ public struct Backoff: Sendable, Hashable {
     }
 
     /// Returns the waits of one retry, one after another, without end: for callers that wait in their own way.
-    public func waits() -> Waits { Waits(self, random: TimeBase.current.randomNumber()) }
+    public func waits() -> some (Sequence<Duration> & IteratorProtocol<Duration> & Sendable) {
+        Waits(self, random: TimeBase.current.randomNumber())
+    }
 
     /// An endless sequence of waits.
-    public struct Waits: Sequence, IteratorProtocol, Sendable {
+    struct Waits: Sequence, IteratorProtocol, Sendable {
         private let backoff: Backoff
         /// The next wait without randomness.
         private var base_ns: Int64
@@ -81,7 +83,7 @@ public struct Backoff: Sendable, Hashable {
         private var former_ns: Int64
         private var number: UInt64
 
-        fileprivate init(_ backoff: Backoff, random: @autoclosure () -> UInt64) {
+        init(_ backoff: Backoff, random: @autoclosure () -> UInt64) {
             self.backoff = backoff
             base_ns = backoff.initial.nanosecondsRoundedUp
             maximum_ns = backoff.maximum.nanosecondsRoundedUp
@@ -96,7 +98,7 @@ public struct Backoff: Sendable, Hashable {
         }
 
         /// Returns the next wait; never nil.
-        public mutating func next() -> Duration? { .nanoseconds(next_ns()) }
+        mutating func next() -> Duration? { .nanoseconds(next_ns()) }
 
         mutating func next_ns() -> Int64 {
             let base_ns = base_ns

@@ -89,7 +89,7 @@ public struct Retry: Sendable {
         _ operation: nonisolated(nonsending) () async throws -> Return,
         _ decide: (_ error: any Error, _ attempt: Int) -> Decision
     ) async throws -> Return where C.Duration == Duration {
-        var waits = backoff.waits()
+        var waits = Backoff.Waits(backoff, random: TimeBase.current.randomNumber())
         var attempt = 1
         while true {
             let failure: any Error

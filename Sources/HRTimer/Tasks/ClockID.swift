@@ -1,12 +1,11 @@
 #if os(Linux)
-public import HRTimerCore
+import HRTimerCore
 
 /// The identity of a `MonotonicClock`, `BootTimeClock` or `WallClock`. Clocks with equal ids have the same reading, even if
 /// different engines fire their sleeps. Nested deadlines on clocks of one id act as one deadline; see
 /// `withDeadline(_:tolerance:clock:operation:)`.
-public struct TimerClockID: Hashable, Sendable {
-    /// Which of the three clocks it is.
-    public let clock: TimerClock
+struct TimerClockID: Hashable, Sendable {
+    private let clock: TimerClock
     /// The identity of the clock's time. Valid as long as that time exists; every clock on it keeps it alive.
     private let time: TimeID
 
@@ -14,9 +13,6 @@ public struct TimerClockID: Hashable, Sendable {
         clock = time.clock
         self.time = time.id
     }
-
-    /// Whether the clock is virtual, as in a test.
-    package var isVirtual: Bool { time.isVirtual }
 }
 
 #if compiler(>=6.2) && !compiler(>=6.5)

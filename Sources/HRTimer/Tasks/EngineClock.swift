@@ -137,7 +137,7 @@ extension EngineClock<MonotonicInstant> {
 
 extension EngineClock: Identifiable {
     /// Equal for all clocks that read the same clock of the kernel, and for all such clocks on one virtual time.
-    public var id: TimerClockID { TimerClockID(time) }
+    public var id: some Hashable & Sendable { TimerClockID(time) }
 }
 
 extension Clock where Self == MonotonicClock {

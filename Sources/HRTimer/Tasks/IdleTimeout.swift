@@ -25,7 +25,7 @@ public final class IdleTimeout: Sendable {
 
     /// Creates a timeout and starts it at once; see `resume()`. Zero, negative values and NaN expire at once.
     ///
-    /// On an engine that was shut down the timeout never starts: `isRunning` is false.
+    /// On an engine that was shut down the timeout never starts: `deadline` is nil.
     public init(
         _ timeout: some TimeSpan,
         engine: TimerEngine = .shared,
@@ -66,11 +66,8 @@ public final class IdleTimeout: Sendable {
         set { core.timeout_ns.store(newValue.nanosecondsRoundedUp, ordering: .relaxed) }
     }
 
-    /// When the timeout expires; nil if it does not run.
+    /// When the timeout expires; nil if it does not run: it is suspended or cancelled, or has expired.
     public var deadline: MonotonicInstant? { core.deadline_ns.map(MonotonicInstant.init(nanoseconds:)) }
-
-    /// Whether the timeout runs: it is neither suspended, nor cancelled, nor expired.
-    public var isRunning: Bool { core.deadline_ns != nil }
 }
 
 /// The part of an `IdleTimeout` that the engine holds.

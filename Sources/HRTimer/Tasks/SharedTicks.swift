@@ -95,9 +95,9 @@ package final class SharedTicks<Plan: TickPlan>: WallClockListener {
     /// The handlers of those who watch late ticks; nil if nobody does.
     var lateHandlers: LateHandlers? { state.withLock { $0.lateHandlers } }
 
-    var statistics: FireStatistics {
+    var statistics: TimerStatistics {
         let state = state.withLock { $0 }
-        return FireStatistics(
+        return TimerStatistics(
             fires: state.fires,
             missedTicks: state.missedTicks,
             lateness: state.lateHandlers?.statistics ?? LatenessStatistics()

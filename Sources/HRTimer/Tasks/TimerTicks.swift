@@ -64,7 +64,7 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
 
     /// The number of ticks that all consumers got so far, the number that they missed, and, once somebody watches, the
     /// causes of late ticks. Any thread.
-    public var statistics: FireStatistics { ticks.statistics }
+    public var statistics: TimerStatistics { ticks.statistics }
 
     /// Calls `handler` for each tick that is later than `bound` when its consumer gets it, with the causes of the lateness,
     /// in the consumer's task. The returned subscription may be dropped, or kept for `cancel()`.

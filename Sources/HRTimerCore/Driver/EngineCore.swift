@@ -99,7 +99,7 @@ package final class EngineCore: Sendable {
     package var hasEnded: Bool { isOver.load(ordering: .acquiring) || isInForkedChild }
 
     package var liveTimers: Int { state.withLock { $0.liveTimers } }
-    package var statistics: EngineStatistics {
+    package var statistics: TimerStatistics {
         var statistics = state.withLock { $0.account.statistics }
         statistics.lateness = observer.statistics
         statistics.fires += callsElsewhere.load(ordering: .relaxed)

@@ -45,7 +45,7 @@ package final class SpinWindow: @unchecked Sendable {
     }
 
     /// Adds the outcome of the windows so far to the statistics. Any thread.
-    package func describe(in statistics: inout EngineStatistics) {
+    package func describe(in statistics: inout TimerStatistics) {
         let outcome = hrt_spin_window_outcome(c)
         if outcome.wakes == 0 { return }
         statistics.earlyWakes = outcome.wakes

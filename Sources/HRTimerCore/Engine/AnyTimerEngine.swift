@@ -53,7 +53,7 @@ public class AnyTimerEngine: @unchecked Sendable {
     public final var liveTimers: Int { core.liveTimers }
 
     /// Counts since the engine was started.
-    public final var statistics: EngineStatistics { core.statistics }
+    public final var statistics: TimerStatistics { core.statistics }
 
     /// How late the fires so far were: a copy, taken without stopping the engine. O(buckets).
     ///

@@ -89,16 +89,8 @@ public final class LatencyHistogram: @unchecked Sendable {
         count > 0 ? .nanoseconds(hrt_histogram_sum_ns(handle) / Int64(count)) : nil
     }
 
-    /// Returns the least value that `percent` per cent of all values do not exceed; nil if there is none. Two digits are exact.
-    ///
-    /// Takes whole per cents, clamped to 0 ... 100. For others, and for fractions, use `quantile(_:)`: 99.9 % is
-    /// `quantile(0.999)`.
-    public func percentile(_ percent: Int) -> Duration? {
-        quantile(Double(Swift.min(Swift.max(percent, 0), 100)) / 100)
-    }
-
     /// Returns the least value that the part `fraction` of all values does not exceed, 0.5 being the median; nil if there
-    /// is none.
+    /// is none. Two digits are exact.
     ///
     /// Takes 0 ... 1; a value outside counts as the nearer bound. Debug builds warn of a value above 1, for example 99 that
     /// was meant as per cent (`UsageWarning`). Returns nil for NaN. O(buckets).

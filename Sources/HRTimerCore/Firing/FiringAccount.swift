@@ -3,7 +3,7 @@ import CHRTimer
 
 /// What a core has done so far, and how late its calls were.
 package struct FiringAccount: Sendable {
-    package var statistics = EngineStatistics()
+    package var statistics = TimerStatistics()
     /// The lateness of the calls so far.
     package let lateness = LatencyHistogram()
     /// The deadline that was due last since the thread woke, or since the pass began; nil if there was none.

@@ -46,7 +46,7 @@ public final class FlightRecorder: @unchecked Sendable {
     deinit { hrt_recorder_destroy(recorder) }
 
     /// The number of events for which there is room.
-    public var capacity: Int { hrt_recorder_capacity(recorder) }
+    package var capacity: Int { hrt_recorder_capacity(recorder) }
 
     /// The file to which late fires write all that was recorded, in place of what was there; nil, as at first, for none.
     ///

@@ -41,6 +41,13 @@ public enum LatenessCause: String, Sendable, Hashable, CaseIterable {
     /// The index of the cause among all.
     package var number: Int { Self.numbers[self] ?? 0 }
 
+    /// Returns the durations of the causes that have a part; `parts_ns` has each cause's part at its number.
+    static func durations(ofParts_ns parts_ns: [Int64]) -> [LatenessCause: Duration] {
+        var durations: [LatenessCause: Duration] = [:]
+        for (cause, part_ns) in zip(allCases, parts_ns) where part_ns > 0 { durations[cause] = .nanoseconds(part_ns) }
+        return durations
+    }
+
     private static let numbers = Dictionary(uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })
 }
 #endif

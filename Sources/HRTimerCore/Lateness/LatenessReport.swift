@@ -24,38 +24,23 @@ public struct LatenessReport: Sendable {
     public let isLeftOut: Bool
     /// `called` minus `deadline`.
     public let lateness: Duration
-    /// The parts of the lateness, the longest first. None of them is zero, and they add up to the lateness.
-    public let parts: [Part]
-    /// The longest handler call that ran while the fire was due, if there is a `handlerBefore` or a `pageFault` part.
-    public let handlerBefore: HandlerBefore?
+    /// How much of the lateness each cause accounts for. Causes without a part are left out; the parts add up to the lateness.
+    public let byCause: [LatenessCause: Duration]
+    /// The longest handler call that ran while the fire was due, if there is a `handlerBefore` or a `pageFault` part: its timer,
+    /// nil for a consumer's own work, and the instants at which it began and ended.
+    public let handlerBefore: (timer: TimerToken?, began: MonotonicInstant, until: MonotonicInstant)?
     /// Whether the quota of the thread's cgroup kept it from running meanwhile. That time is the `runQueue` part, or in it.
     public let isThrottled: Bool
 
-    /// One cause, and its part of the lateness.
-    public struct Part: Sendable, Hashable {
-        /// The cause.
-        public let cause: LatenessCause
-        /// How much of the lateness it accounts for.
-        public let duration: Duration
-    }
-
-    /// The call that the late fire had to wait for.
-    public struct HandlerBefore: Sendable, Hashable {
-        /// The timer that was called; nil for a consumer's own work.
-        public let timer: TimerToken?
-        /// When it began.
-        public let began: MonotonicInstant
-        /// When it ended.
-        public let until: MonotonicInstant
-    }
-
-    /// How much of the lateness the cause accounts for.
-    public subscript(cause: LatenessCause) -> Duration {
-        parts.first { $0.cause == cause }?.duration ?? .zero
-    }
-
     /// The cause of the longest part of the lateness.
-    public var mainCause: LatenessCause { parts.first?.cause ?? .unexplained }
+    public var mainCause: LatenessCause { longestFirst.first?.cause ?? .unexplained }
+
+    /// The causes, the longest part first; equal parts in the causes' own order.
+    private var longestFirst: [(cause: LatenessCause, duration: Duration)] {
+        LatenessCause.allCases
+            .compactMap { cause in byCause[cause].map { (cause, $0) } }
+            .sorted { $0.duration > $1.duration }
+    }
 
     package init(_ call: LateCall) {
         let explanation = call.explanation
@@ -68,13 +53,20 @@ public struct LatenessReport: Sendable {
         missedTicks = call.missedTicks
         isLeftOut = call.isLeftOut
         lateness = .nanoseconds(explanation.parts.lateness_ns)
-        parts = LatenessCause.allCases
-            .map { Part(cause: $0, duration: .nanoseconds(explanation.parts[$0])) }
-            .filter { $0.duration > .zero }
-            .sorted { $0.duration > $1.duration }
+        byCause = LatenessCause.durations(ofParts_ns: explanation.parts.parts_ns)
         isThrottled = call.isThrottled
         let mayBeHandler = explanation.parts[.handlerBefore] > 0 || explanation.parts[.pageFault] > 0
-        handlerBefore = mayBeHandler ? explanation.before.map(HandlerBefore.init) : nil
+        handlerBefore = mayBeHandler ? explanation.before.map(Self.handlerBefore) : nil
+    }
+
+    private static func handlerBefore(
+        _ stretch: ThreadTimeline.Stretch
+    ) -> (timer: TimerToken?, began: MonotonicInstant, until: MonotonicInstant) {
+        (
+            timer: stretch.timer == .stale ? nil : stretch.timer,
+            began: MonotonicInstant(nanoseconds: stretch.begin_ns),
+            until: MonotonicInstant(nanoseconds: stretch.end_ns)
+        )
     }
 }
 
@@ -95,20 +87,12 @@ package struct LateCall: Sendable {
     }
 }
 
-extension LatenessReport.HandlerBefore {
-    fileprivate init(_ stretch: ThreadTimeline.Stretch) {
-        timer = stretch.timer == .stale ? nil : stretch.timer
-        began = MonotonicInstant(nanoseconds: stretch.begin_ns)
-        until = MonotonicInstant(nanoseconds: stretch.end_ns)
-    }
-}
-
 extension LatenessReport: CustomStringConvertible {
     /// One line for a log: "hrtimer: 812 µs late: 801 µs handlerBefore (…), 11 µs wakeup".
     public var description: String {
-        let causes = parts.map { part in
-            let text = "\(part.duration.inWords) \(part.cause.rawValue)"
-            switch part.cause {
+        let causes = longestFirst.map { cause, duration in
+            let text = "\(duration.inWords) \(cause.rawValue)"
+            switch cause {
             case .handlerBefore:
                 guard let handlerBefore else { return text }
                 let ran = handlerBefore.began.duration(to: handlerBefore.until)

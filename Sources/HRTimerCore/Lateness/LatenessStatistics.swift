@@ -12,13 +12,7 @@ public struct LatenessStatistics: Sendable, Hashable {
     public var total: Duration { .nanoseconds(parts_ns.reduce(Int64(0)) { $0.addingSaturating($1) }) }
 
     /// How much of the total each cause accounts for. Causes without a part are left out.
-    public var byCause: [LatenessCause: Duration] {
-        var causes: [LatenessCause: Duration] = [:]
-        for (cause, part_ns) in zip(LatenessCause.allCases, parts_ns) where part_ns > 0 {
-            causes[cause] = .nanoseconds(part_ns)
-        }
-        return causes
-    }
+    public var byCause: [LatenessCause: Duration] { LatenessCause.durations(ofParts_ns: parts_ns) }
 
     package mutating func add(_ parts: LatenessParts) {
         lateFires += 1

@@ -237,8 +237,7 @@ struct DeadlineTests {
         #expect(sister.id == clock.id)
         #expect(MonotonicClock().id == MonotonicClock(precision: .precise).id)
         #expect(MonotonicClock().id != clock.id)
-        #expect(BootTimeClock().id != MonotonicClock().id)
-        #expect(clock.id.isVirtual && !WallClock().id.isVirtual)
+        #expect(AnyHashable(BootTimeClock().id) != AnyHashable(MonotonicClock().id))
         let made = await timersMade {
             await withDeadline(in: .seconds(3), clock: sister) {
                 await withDeadline(in: .seconds(3), clock: clock) { for _ in 0..<10 { await Task.yield() } }

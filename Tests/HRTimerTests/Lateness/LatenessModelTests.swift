@@ -63,7 +63,7 @@ import Testing
         func check(_ report: LatenessReport) {
             state.withLock { state in
                 state.late += 1
-                let sum = report.parts.reduce(Duration.zero) { $0 + $1.duration }
+                let sum = report.byCause.values.reduce(Duration.zero, +)
                 let expected = state.expected.take()
                 guard let expected, report.timer == expected.token, report.deadline == expected.deadline,
                     report.lateness == expected.lateness, sum == expected.lateness

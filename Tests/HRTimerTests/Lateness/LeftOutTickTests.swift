@@ -28,7 +28,7 @@ import Testing
         #expect(report?.missedTicks == missed)
         #expect(report?.isLeftOut == true)
         #expect(report?.mainCause == cause)
-        #expect(report?.parts.map(\.duration).reduce(.zero, +) == report?.lateness)
+        #expect(report?.byCause.values.reduce(.zero, +) == report?.lateness)
         #expect(report?.description.contains("\(missed) ticks left out") == true)
     }
 

@@ -44,7 +44,7 @@ final class RealSources: SourceWorld, @unchecked Sendable {
     var now_ns: Int64 { time.now.nanoseconds }
     var nextDeadline_ns: Int64 { time.nextDeadline.nanoseconds }
     var liveTimers: Int { engine.liveTimers }
-    var statistics: EngineStatistics { engine.statistics }
+    var statistics: TimerStatistics { engine.statistics }
     /// How many handlers there are that a source still keeps.
     var keptHandlers: Int { canaries.count }
 

@@ -53,7 +53,7 @@ struct IdleTimeoutTests {
         #expect(calls.count == 0)
         time.advance(by: .seconds(3600))
         #expect(calls.all == [start + .seconds(30)])
-        #expect(!idle.isRunning)
+        #expect(idle.deadline == nil)
         #expect(!idle.touch())
         #expect(idle.resume())
         time.advance(by: .seconds(3600))
@@ -134,7 +134,7 @@ struct IdleTimeoutTests {
         let idle = idle(length)
         time.advance(by: .zero)
         #expect(calls.count == (length > .zero ? 0 : 1))
-        #expect(idle.isRunning == (length > .zero))
+        #expect((idle.deadline != nil) == (length > .zero))
         idle.resume()
         #expect(idle.cancel())
     }
@@ -157,10 +157,10 @@ struct IdleTimeoutTests {
     func engineEnds() async {
         let idle = idle(.seconds(1))
         await engine.shutdown()
-        #expect(!idle.isRunning && !idle.touch() && !idle.resume())
+        #expect(idle.deadline == nil && !idle.touch() && !idle.resume())
         #expect(canaries.count == 0)
         let late = self.idle(.seconds(1))
-        #expect(!late.isRunning)
+        #expect(late.deadline == nil)
         #expect(canaries.count == 0)
     }
 }

@@ -37,7 +37,7 @@ struct AfternoonTests {
             let start = time.now
             let server = try Server.start(seed: seed)
             let (reports, report) = AsyncStream.makeStream(of: Int.self)
-            let engine = TimerEngineService(server.engine) { report.yield($0.droppedTimers) }
+            let engine = TimerEngineService(server.engine) { droppedTimers, _ in report.yield(droppedTimers) }
             let hourly = PeriodicService(every: .seconds(3600), jitter: .upTo(.seconds(600))) { _ in
             } work: {
                 server.update { $0.hourly.append(.now) }

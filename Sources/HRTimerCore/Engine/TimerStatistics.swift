@@ -1,7 +1,10 @@
 #if os(Linux)
-/// Counts of what an engine did since it was started.
-public struct EngineStatistics: Sendable, Hashable {
-    /// The number of handlers called.
+/// Counts of what a timer, or all timers of an engine or loop, did so far.
+///
+/// A display link and a sequence of ticks have no thread of their own: what counts wake-ups and spinning is zero for them, and
+/// stands in the statistics of their engine or loop.
+public struct TimerStatistics: Sendable, Hashable {
+    /// The number of handlers called; for a sequence, of ticks that its consumers were given.
     public var fires: UInt64 = 0
     /// Nominal deadlines that had no call of their own, also those of calls on queues and actors.
     public var missedTicks: UInt64 = 0
@@ -32,7 +35,9 @@ public struct EngineStatistics: Sendable, Hashable {
         earlyWakes == 0 ? nil : Double(earlyWakesInTime) / Double(earlyWakes)
     }
 
-    package init() {}
+    package init(fires: UInt64 = 0, missedTicks: UInt64 = 0, lateness: LatenessStatistics = LatenessStatistics()) {
+        (self.fires, self.missedTicks, self.lateness) = (fires, missedTicks, lateness)
+    }
 }
 
 /// The limit that keeps a spin window from being longer.
