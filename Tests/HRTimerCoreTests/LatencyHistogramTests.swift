@@ -4,7 +4,7 @@ import Testing
 
 /// The public histogram type.
 @Suite struct LatencyHistogramTests {
-    @Test("Durations and seconds are recorded, counted and summed, and quantiles and percentiles return them")
+    @Test("Durations and seconds are recorded, counted and summed, and quantiles return them")
     func record() {
         let histogram = LatencyHistogram()
         #expect(histogram.quantile(0.5) == nil)
@@ -21,7 +21,7 @@ import Testing
         #expect(histogram.quantile(.nan) == nil)
         #expect(histogram.quantile(-3) == .microseconds(1))
         #expect(histogram.quantile(0.99) == .milliseconds(1))
-        #expect(histogram.quantile(0.5) == .microseconds(46))
+        #expect(histogram.quantile(0.5) == .nanoseconds(46_079))
     }
 
     @Test("A count up to a bound has all values at or below it, to two digits")

@@ -24,7 +24,7 @@ private struct Probe {
     var ours: (TimerEngine, TimerSource, MonotonicClock, MonotonicInstant, MissedTickPolicy, TimerToken, TimerFire)?
     var faces: (LoopTimer, TimerLoop, TimerLoop.Mode, DisplayLink, FrameRate)?
     var displays: (VsyncSource, FrameRateRange, WakeLead, FrameRateMeter, FrameCoalescer<Int>)?
-    var more: (LatencyHistogram, TimerStatistics, TimerPrecision, ParkStrategy, TimeBase)?
+    var more: (LatencyHistogram, TimerStatistics, TimerPrecision, TimeBase)?
     var lives: (SuspensionMonitor, BackgroundGrace, LoopWorker)?
     var tasks: (IdleTimeout, TimerTicks<MonotonicInstant>, TimerTick<MonotonicInstant>)?
     var error: TimerError?

@@ -39,9 +39,7 @@ public final class LoopObserver: Sendable {
 
     /// The function that an observer calls.
     package typealias Handler = @Sendable (LoopObserver, Activity) -> Void
-    /// A function, or one of an actor. The latter is called on its actor: at once if the loop's thread is the actor's,
-    /// otherwise by a task for each activity, after the loop has gone on. A closure in a global actor's code belongs to it.
-    public typealias Block = @isolated(any) @Sendable (LoopObserver, Activity) -> Void
+    typealias Block = @isolated(any) @Sendable (LoopObserver, Activity) -> Void
 
     /// The activities that the observer is notified of.
     public let activities: Activity
@@ -53,11 +51,14 @@ public final class LoopObserver: Sendable {
     private let isCalled = Atomic(false)
 
     /// An observer that is in no loop yet.
+    ///
+    /// A handler of an actor is called on its actor: at once if the loop's thread is the actor's, otherwise by a task for each
+    /// activity, after the loop has gone on. A closure in a global actor's code belongs to it.
     public init(
         activities: Activity = .all,
         repeats: Bool = true,
         order: Int = 0,
-        @_inheritActorContext handler: @escaping Block
+        @_inheritActorContext handler: @escaping @isolated(any) @Sendable (LoopObserver, Activity) -> Void
     ) {
         self.activities = activities
         self.repeats = repeats

@@ -45,10 +45,7 @@ public final class LoopSource: Sendable {
 
     /// The function that a source calls, with those of the requested events that were found.
     package typealias Handler = @Sendable (LoopSource, Events) -> Void
-    /// A function, or one of an actor. The latter is called on its actor: at once if the loop's thread is the actor's,
-    /// as with `TimerLoop.main` and the main actor; otherwise by a task, and a level-triggered descriptor is not watched until
-    /// that task has run. A closure in a global actor's code belongs to it.
-    public typealias Block = @isolated(any) @Sendable (LoopSource, Events) -> Void
+    typealias Block = @isolated(any) @Sendable (LoopSource, Events) -> Void
 
     /// The descriptor that the source watches.
     public let descriptor: Int32
@@ -60,7 +57,11 @@ public final class LoopSource: Sendable {
     /// Closes a descriptor that the source has opened itself, when the source is released.
     private let owned: OwnedDescriptor?
 
-    /// A source that is in no loop yet.
+    /// A source that is in no loop yet. Its handler gets those of the events that were found.
+    ///
+    /// A handler of an actor is called on its actor: at once if the loop's thread is the actor's, as with `TimerLoop.main` and
+    /// the main actor; otherwise by a task, and a level-triggered descriptor is not watched until that task has run. A closure
+    /// in a global actor's code belongs to it.
     ///
     /// Throws EBADF if `descriptor` is no descriptor, EPERM if it is always ready and cannot be watched (a regular file, a
     /// directory, a device like `/dev/null`), and EINVAL if `events` has neither `.readable` nor `.writable`.
@@ -68,7 +69,7 @@ public final class LoopSource: Sendable {
         descriptor: Int32,
         events: Events = .readable,
         triggering: Triggering = .level,
-        @_inheritActorContext handler: @escaping Block
+        @_inheritActorContext handler: @escaping @isolated(any) @Sendable (LoopSource, Events) -> Void
     ) throws(TimerError) {
         if events.isDisjoint(with: [.readable, .writable]) {
             throw TimerError(

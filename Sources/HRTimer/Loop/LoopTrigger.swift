@@ -14,9 +14,7 @@ import Synchronization
 public final class LoopTrigger: Sendable {
     /// The function that a trigger calls.
     package typealias Handler = @Sendable (LoopTrigger) -> Void
-    /// A function, or one of an actor. The latter is called on its actor: at once if the loop's thread is the actor's,
-    /// otherwise by a task; signals that come meanwhile count as one. A closure in a global actor's code belongs to it.
-    public typealias Block = @isolated(any) @Sendable (LoopTrigger) -> Void
+    typealias Block = @isolated(any) @Sendable (LoopTrigger) -> Void
 
     /// The trigger's place among the triggers of its loop: lower orders come first.
     package let order: Int
@@ -24,7 +22,10 @@ public final class LoopTrigger: Sendable {
     private let signalled = Atomic(false)
 
     /// A trigger that is in no loop yet.
-    public init(order: Int = 0, @_inheritActorContext handler: @escaping Block) {
+    ///
+    /// A handler of an actor is called on its actor: at once if the loop's thread is the actor's, otherwise by a task; signals
+    /// that come meanwhile count as one. A closure in a global actor's code belongs to it.
+    public init(order: Int = 0, @_inheritActorContext handler: @escaping @isolated(any) @Sendable (LoopTrigger) -> Void) {
         self.order = order
         attachment = Attachment(Self.handler(handler))
     }

@@ -18,25 +18,17 @@ public import HRTimerCore
 public final class Debouncer<Element: Sendable>: Sendable {
     private let calls: PacedCalls<Element>
 
-    /// Calls the handler on the engine's thread. With a period of zero or less, or NaN, everything passes.
+    /// Calls the handler on the queue, one call at a time even on a concurrent queue; without a queue, on the engine's thread. With
+    /// a period of zero or less, or NaN, everything passes.
     public convenience init(
         for period: some TimeSpan,
         edges: BurstEdges = .trailing,
         engine: TimerEngine = .shared,
+        queue: DispatchQueue? = nil,
         handler: @escaping @Sendable (Element) -> Void
     ) {
-        self.init(PacedCalls(.debounce, edges, period, engine, .engine, handler))
-    }
-
-    /// Calls the handler on the queue, one call at a time even on a concurrent queue.
-    public convenience init(
-        for period: some TimeSpan,
-        edges: BurstEdges = .trailing,
-        engine: TimerEngine = .shared,
-        queue: DispatchQueue,
-        handler: @escaping @Sendable (Element) -> Void
-    ) {
-        self.init(PacedCalls(.debounce, edges, period, engine, .queue(queue), handler))
+        let place = queue.map { PacedCalls<Element>.Place.queue($0) } ?? .engine
+        self.init(PacedCalls(.debounce, edges, period, engine, place, handler))
     }
 
     /// Calls the handler on the loop's thread, in a pass in one of the common modes.

@@ -15,25 +15,17 @@ public import HRTimerCore
 public final class Throttle<Element: Sendable>: Sendable {
     private let calls: PacedCalls<Element>
 
-    /// Calls the handler on the engine's thread. With a period of zero or less, or NaN, everything passes.
+    /// Calls the handler on the queue, one call at a time even on a concurrent queue; without a queue, on the engine's thread. With
+    /// a period of zero or less, or NaN, everything passes.
     public convenience init(
         for period: some TimeSpan,
         edges: BurstEdges = .both,
         engine: TimerEngine = .shared,
+        queue: DispatchQueue? = nil,
         handler: @escaping @Sendable (Element) -> Void
     ) {
-        self.init(PacedCalls(.throttle, edges, period, engine, .engine, handler))
-    }
-
-    /// Calls the handler on the queue, one call at a time even on a concurrent queue.
-    public convenience init(
-        for period: some TimeSpan,
-        edges: BurstEdges = .both,
-        engine: TimerEngine = .shared,
-        queue: DispatchQueue,
-        handler: @escaping @Sendable (Element) -> Void
-    ) {
-        self.init(PacedCalls(.throttle, edges, period, engine, .queue(queue), handler))
+        let place = queue.map { PacedCalls<Element>.Place.queue($0) } ?? .engine
+        self.init(PacedCalls(.throttle, edges, period, engine, place, handler))
     }
 
     /// Calls the handler on the loop's thread, in a pass in one of the common modes.

@@ -119,10 +119,10 @@ public final class TimerRegistry: Sendable {
     }
 
     /// Whether the task is live: it was not cancelled, and its last call has not begun. A suspended task is live too.
-    public func isRunning(_ key: Key) -> Bool { state.withLock { $0.tasks[key] != nil } }
+    package func isRunning(_ key: Key) -> Bool { state.withLock { $0.tasks[key] != nil } }
 
     /// How many tasks are live.
-    public var count: Int { state.withLock { $0.tasks.count } }
+    package var count: Int { state.withLock { $0.tasks.count } }
 
     /// The keys of live tasks with that name, in the order in which they were started.
     public func keys(named name: String) -> [Key] {

@@ -2,15 +2,17 @@
 public import Dispatch
 
 extension TimerSource {
-    /// A source that is not active yet and runs its handlers on `queue`, one call at a time, even on a concurrent queue.
+    /// A source that is not active yet and runs its handlers on the engine's thread or, if there is one, on `queue`, one call at a
+    /// time, even on a concurrent queue. A strict source counts leeway as zero: it fires at the deadline, even if another timer
+    /// could share the wake-up.
     ///
-    /// The handler is submitted when the deadline has come, so it runs later than on the engine's thread by the queue's thread
+    /// On a queue the handler is submitted when the deadline has come, so it runs later than on the engine's thread by the queue's thread
     /// hop. A precise engine submits it earlier by a lead, the learned duration of that hop, and the block spins for the rest,
     /// within the engine's budget for spinning: the handler is never called early, and the spin alone delays other work of the
     /// queue. While the queue is blocked, the source costs at most one wake-up; the call that comes then reports all ticks in
     /// `data`.
-    public convenience init(engine: TimerEngine = .shared, queue: DispatchQueue, isStrict: Bool = false) {
-        self.init(engine: engine, target: Self.target(queue), isStrict: isStrict)
+    public convenience init(engine: TimerEngine = .shared, queue: DispatchQueue? = nil, isStrict: Bool = false) {
+        self.init(engine: engine, target: queue.map { Self.target($0) }, isStrict: isStrict)
     }
 
     /// A source that is not active yet, by GCD's flags, of which `.strict` is the only one. Without a queue it runs its

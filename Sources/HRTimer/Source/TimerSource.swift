@@ -22,13 +22,6 @@ public import HRTimerCore
 public final class TimerSource: Sendable {
     @usableFromInline package let core: SourceCore
 
-    /// A source that is not active yet and runs its handlers on the engine's thread.
-    ///
-    /// A strict source counts leeway as zero: it fires at the deadline, even if another timer could share the wake-up.
-    public convenience init(engine: TimerEngine = .shared, isStrict: Bool = false) {
-        self.init(engine: engine, target: nil, isStrict: isStrict)
-    }
-
     /// A source that is not active yet and runs its handlers on the loop's thread, in a pass in one of `modes`: later than on
     /// the engine's thread by a wake-up of the loop. Calls that the loop has not run when it ends are not made.
     public convenience init(

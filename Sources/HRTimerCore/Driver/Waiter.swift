@@ -3,7 +3,7 @@ package import CHRTimer
 
 /// How an engine's thread waits for its next deadline. Each way waits for an absolute instant, and its wait can be woken.
 /// All but the futex serve each of the three clocks.
-public enum ParkStrategy: Sendable, Hashable, CaseIterable {
+package enum ParkStrategy: Sendable, Hashable, CaseIterable {
     /// `futex(2)` with an absolute timeout: one system call a wait and no descriptor. The default. It does not support the
     /// boot-time clock: an engine on that clock that is configured with it throws ENOTSUP.
     case futex

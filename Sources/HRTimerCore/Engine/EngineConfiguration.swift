@@ -6,7 +6,7 @@ extension AnyTimerEngine {
         public var name: String
         /// How the thread waits. The default is the futex; on the boot-time clock, which futex(2) does not support, it is
         /// the timerfd.
-        public var parkStrategy: ParkStrategy {
+        package var parkStrategy: ParkStrategy {
             get { chosenWay ?? (clock == .bootTime ? .timerfd : .futex) }
             set { chosenWay = newValue }
         }
@@ -46,16 +46,26 @@ extension AnyTimerEngine {
         /// Creates a configuration. The defaults are right for an ordinary process.
         public init(
             name: String = "hrtimer",
-            parkStrategy: ParkStrategy? = nil,
             precision: TimerPrecision = .normal,
             realTime: RealTimeSettings = .init(),
             time: TimeBase = .current
         ) {
             self.name = name
-            chosenWay = parkStrategy
             self.precision = precision
             self.realTime = realTime
             self.time = time
+        }
+
+        /// Creates a configuration of an engine that waits in that way, to compare the ways.
+        package init(
+            name: String = "hrtimer",
+            parkStrategy: ParkStrategy,
+            precision: TimerPrecision = .normal,
+            realTime: RealTimeSettings = .init(),
+            time: TimeBase = .current
+        ) {
+            self.init(name: name, precision: precision, realTime: realTime, time: time)
+            self.parkStrategy = parkStrategy
         }
     }
 

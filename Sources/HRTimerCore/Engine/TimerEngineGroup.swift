@@ -44,7 +44,7 @@ public final class TimerEngineGroup: Sendable {
     }
 
     /// How many timers are live on all engines.
-    public var liveTimers: Int { engines.reduce(0) { $0 + $1.liveTimers } }
+    package var liveTimers: Int { engines.reduce(0) { $0 + $1.liveTimers } }
 
     /// Shuts down all engines, and returns how many timers they dropped; see `TimerEngine.shutdown()`.
     @available(*, noasync)
