@@ -121,19 +121,6 @@ extension TestTime {
         scheduler.hold(reason.isEmpty ? "by \(fileID):\(line)" : "\(reason), by \(fileID):\(line)")
     }
 
-    /// Stops the clock for as long as `body` takes; see `hold(_:fileID:line:)`. `body` must not sleep on this time.
-    package func holding<Result>(
-        _ reason: String = "",
-        fileID: String = #fileID,
-        line: Int = #line,
-        isolation: isolated (any Actor)? = #isolation,
-        _ body: () async throws -> Result
-    ) async rethrows -> Result {
-        let hold = hold(reason, fileID: fileID, line: line)
-        defer { hold.release() }
-        return try await body()
-    }
-
     /// Calls `body` on the calling thread, in this time: the clocks that it reads are virtual, and so is the time of what it
     /// makes. Everything else waits until `body` has returned. For threads and blocks on queues that virtual time does not know
     /// of; on those that it knows, it calls `body` at once.

@@ -27,10 +27,6 @@ extension DisplayLink {
     /// loop, or had a hidden surface.
     public var delta: Duration { .nanoseconds(withState { $0.reported.delta_ns }) }
 
-    /// The measured time from the beginning of the last call to that of this one, also across a pause. Zero in the
-    /// first call.
-    package var rawDelta: Duration { .nanoseconds(withState { $0.reported.rawDelta_ns }) }
-
     /// The source of the refreshes; nil if none was given and the link was not added to a loop yet.
     public var source: VsyncSource? { withState { $0.source } }
 
@@ -58,7 +54,7 @@ extension DisplayLink {
     /// The requested range of rates. Setting it replaces a rate or an interval.
     ///
     /// The link uses the display's rate divided by a whole number: of those in the range, the one nearest to the preferred
-    /// rate. If none is in the range, it uses the nearest of all: see `isInPreferredRange`.
+    /// rate. If none is in the range, it uses the nearest of all: see `actualFramesPerSecond`.
     public var preferredFrameRateRange: FrameRateRange {
         get {
             if case .range(let range) = withState({ $0.request }) { return range }
@@ -66,9 +62,6 @@ extension DisplayLink {
         }
         set { request(newValue == .default ? .none : .range(newValue)) }
     }
-
-    /// Whether the rate of calls in use lies in the preferred range.
-    package var isInPreferredRange: Bool { preferredFrameRateRange.contains(actualFramesPerSecond) }
 
     /// The number of refreshes for each call: 2 for a call at every second one. Values below 1 count as 1. Setting it replaces
     /// a rate or a range. While none is set, it is the number that results from the rate or the range.

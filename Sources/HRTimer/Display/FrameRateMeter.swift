@@ -17,7 +17,6 @@ public final class FrameRateMeter: Sendable {
         /// Frames since `first_ns`, without the one at `first_ns`.
         var frames = 0
         var counted: Double?
-        var instantaneous: Double?
         var smoothed: Double?
         var maximum: Double
         var droppedFrames = 0
@@ -80,8 +79,6 @@ public final class FrameRateMeter: Sendable {
             }
             histogram.record(step_ns)
             state.last_ns = now_ns
-            let rate = 1e9 / Double(step_ns)
-            state.instantaneous = rate
             // Each new frame time weighs a tenth. Twenty frames after a step, most of the step shows.
             let smoothed_ns = state.smoothed.map { 1e9 / $0 } ?? Double(step_ns)
             state.smoothed = 1e9 / (smoothed_ns + 0.1 * (Double(step_ns) - smoothed_ns))
@@ -95,9 +92,6 @@ public final class FrameRateMeter: Sendable {
 
     /// Frames a second, counted over the latest whole window; nil before there was one.
     public var framesPerSecond: Double? { state.withLock { $0.counted } }
-
-    /// Frames a second, from the latest two frames alone; nil before there were two.
-    package var instantaneousFramesPerSecond: Double? { state.withLock { $0.instantaneous } }
 
     /// Frames a second, from about the latest twenty frame times, the newer weighing more; nil before there was one.
     package var smoothedFramesPerSecond: Double? { state.withLock { $0.smoothed } }

@@ -303,7 +303,6 @@ extension LinkState {
         private(set) var delta_ns: Int64 = 0
         /// When the call began.
         private(set) var called_ns: Int64?
-        private(set) var rawDelta_ns: Int64 = 0
         private(set) var calls = 0
         private(set) var lateness_ns: Int64 = 0
         /// How often the link went without calls by intent, for example in a pause.
@@ -334,7 +333,6 @@ extension LinkState {
             self.number = number
             rates = (rate, calls > 0 ? rates.now : rate)
             calls += 1
-            if let called_ns { rawDelta_ns = now_ns - called_ns }
             called_ns = now_ns
             lateness_ns = now_ns - due_ns
         }

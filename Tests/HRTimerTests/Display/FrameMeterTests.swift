@@ -23,7 +23,6 @@ import Testing
         run(1000)
         #expect(meter.framesPerSecond == nil)
         #expect(meter.text == "– FPS")
-        #expect(meter.instantaneousFramesPerSecond == 50)
         run(20)
         #expect(meter.framesPerSecond == 50)
         #expect(meter.text == "50 FPS")
