@@ -1,4 +1,5 @@
-// A beat that gets faster halfway: the remainder of the present interval scales in proportion to the new interval.
+// A beat that gets faster halfway: the remainder of the present interval scales in proportion to the new interval. Where the instants of
+// all beats are planned, move an engine's timer from its handler: engine.reschedule(fire.token, at:).
 import HRTimer
 
 // `.burst`: a beat that is late is played late, where `.merge`, the default, leaves it out.

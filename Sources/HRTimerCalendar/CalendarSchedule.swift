@@ -36,10 +36,11 @@ public struct CalendarSchedule: Sendable {
     }
 
     /// Creates a schedule of each date that has these components; units below the smallest one given are as small as can be.
-    /// `DateComponents(hour: 20)` is every day at 20:00:00, `DateComponents(hour: 9, weekday: 2)` each Monday at nine. Of a unit
-    /// that is left out above the smallest one, each value is meant: `DateComponents(month: 6, hour: 9)` is each day in June at
-    /// nine, and `DateComponents(day: 27, minute: 30)` every half past on a 27th. `DateComponents(weekday: 2)` is the begin of
-    /// each Monday, at midnight or when clocks have left midnight out.
+    ///
+    /// `DateComponents(hour: 20)` is every day at 20:00:00, `DateComponents(hour: 9, weekday: 2)` each Monday at nine. Of a
+    /// unit that is left out above the smallest one, each value is meant: `DateComponents(month: 6, hour: 9)` is each day in
+    /// June at nine, and `DateComponents(day: 27, minute: 30)` every half past on a 27th. `DateComponents(weekday: 2)` is the
+    /// begin of each Monday, at midnight or when clocks have left midnight out.
     ///
     /// A calendar or a time zone in `components` takes precedence over `calendar`. A day that is not in every month or year,
     /// such as the 31st or February 29, is waited for; the policies are for times of day. Components that
@@ -79,8 +80,10 @@ public struct CalendarSchedule: Sendable {
         )
     }
 
-    /// Creates a schedule of the dates of a rule, from `start` on. The rule's intervals and its end are counted from `start`,
-    /// and what the rule leaves open, such as the minute, is that of `start`.
+    /// Creates a schedule of the dates of a rule, from `start` on.
+    ///
+    /// The rule's intervals and its end are counted from `start`, and what the rule leaves open, such as the minute, is that of
+    /// `start`.
     ///
     /// The rule's own policies count, for missing days too. Throws if the rule's interval is less than one, if it has an hour,
     /// minute or second that never comes, or if the search for its very first date takes more than a second of processor time.

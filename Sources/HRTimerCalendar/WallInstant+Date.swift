@@ -3,8 +3,10 @@ public import Foundation
 public import HRTimer
 
 extension WallInstant {
-    /// Creates the same point in time. A fraction of a nanosecond is rounded up, so that what waits for the instant is not
-    /// early. NaN becomes `distantPast`, and a date beyond 2262 becomes `distantFuture`.
+    /// Creates the same point in time.
+    ///
+    /// A fraction of a nanosecond is rounded up, so that what waits for the instant is not early. NaN becomes `distantPast`,
+    /// and a date beyond 2262 becomes `distantFuture`.
     public init(_ date: Date) {
         self.init(nanoseconds: date.wall_ns(.up))
     }

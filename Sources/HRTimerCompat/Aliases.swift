@@ -16,8 +16,9 @@ public typealias Timer = LoopTimer
 public typealias RunLoop = TimerLoop
 
 extension LoopTimer {
-    /// A timer that fires at `date`, and if it repeats, at every interval after that. Not in a loop yet. A past date
-    /// counts as now.
+    /// A timer that fires at `date`, and if it repeats, at every interval after that.
+    ///
+    /// Not in a loop yet. A past date counts as now.
     public convenience init(
         fire date: some TimePoint,
         interval: some TimeSpan,
@@ -27,8 +28,9 @@ extension LoopTimer {
         self.init(fireAt: date, interval: interval, repeats: repeats, block: block)
     }
 
-    /// Makes a timer in the default mode of the calling thread's loop. An interval of zero or less counts as 0.1 ms if the
-    /// timer repeats; NaN makes an invalid timer.
+    /// Makes a timer in the default mode of the calling thread's loop.
+    ///
+    /// An interval of zero or less counts as 0.1 ms if the timer repeats; NaN makes an invalid timer.
     @available(
         *,
         noasync,
@@ -44,7 +46,9 @@ extension LoopTimer {
     }
 
     /// Makes a timer in the default mode of the calling thread's loop that calls a method of `target`, which it holds until it
-    /// is invalid. Linux has no selectors: the method is passed as `Target.method`.
+    /// is invalid.
+    ///
+    /// Linux has no selectors: the method is passed as `Target.method`.
     ///
     ///     Timer.scheduledTimer(timeInterval: 1, target: self, selector: Clock.tick, userInfo: nil, repeats: true)
     @available(
@@ -63,7 +67,9 @@ extension LoopTimer {
         scheduled(timeInterval: interval, repeats: repeats, userInfo: userInfo, block: calling(target, selector))
     }
 
-    /// A timer that calls a method of `target`, which it holds until it is invalid. Not in a loop yet.
+    /// A timer that calls a method of `target`, which it holds until it is invalid.
+    ///
+    /// Not in a loop yet.
     public convenience init<Target: AnyObject & Sendable>(
         timeInterval interval: Double,
         target: Target,
@@ -76,7 +82,9 @@ extension LoopTimer {
     }
 
     /// A timer that calls a method of `target`, which it holds until it is invalid, at a date, and if it repeats, at every
-    /// interval after that. Not in a loop yet.
+    /// interval after that.
+    ///
+    /// Not in a loop yet.
     public convenience init<Target: AnyObject & Sendable>(
         fireAt date: Date,
         interval: Double,
@@ -91,7 +99,9 @@ extension LoopTimer {
 }
 
 extension TimerLoop {
-    /// Calls `block` once, in the loop's next pass in one of `modes`. Wakes the loop, unlike Foundation's method.
+    /// Calls `block` once, in the loop's next pass in one of `modes`.
+    ///
+    /// Wakes the loop, unlike Foundation's method.
     public func perform(inModes modes: some Sequence<Mode>, block: @escaping @isolated(any) @Sendable () -> Void) {
         perform(inModes: modes, order: 0, block)
     }

@@ -18,8 +18,10 @@ public final class CADisplayLink: Sendable {
         weak var link: CADisplayLink?
     }
 
-    /// A link that calls the method on `target` once per refresh. The refreshes come from `source`, or from the display if that
-    /// is nil. A method of an actor, such as one of a `@MainActor` type, is called on that actor.
+    /// A link that calls the method on `target` once per refresh.
+    ///
+    /// The refreshes come from `source`, or from the display if that is nil. A method of an actor, such as one of a
+    /// `@MainActor` type, is called on that actor.
     public init<Target: AnyObject & Sendable>(
         target: Target,
         source: VsyncSource? = nil,
@@ -36,12 +38,16 @@ public final class CADisplayLink: Sendable {
         known.withLock { $0.link = self }
     }
 
-    /// Makes the loop call the target when it runs in `mode`. One loop at a time; see `DisplayLink.add(to:forMode:)`.
+    /// Makes the loop call the target when it runs in `mode`.
+    ///
+    /// One loop at a time; see `DisplayLink.add(to:forMode:)`.
     public func add(to loop: TimerLoop, forMode mode: TimerLoop.Mode) {
         link.add(to: loop, forMode: mode, holder: self)
     }
 
-    /// Removes the link from a mode. After its last mode the loop no longer holds it.
+    /// Removes the link from a mode.
+    ///
+    /// After its last mode the loop no longer holds it.
     public func remove(from loop: TimerLoop, forMode mode: TimerLoop.Mode) {
         link.remove(from: loop, forMode: mode)
     }
@@ -66,8 +72,9 @@ public final class CADisplayLink: Sendable {
     /// The time between two refreshes of the display, in seconds.
     public var duration: CFTimeInterval { Double(link.duration.nanosecondsRoundedUp) / 1e9 }
 
-    /// The preferred rate of calls; 0 for the display's rate. A rate that was set on `link` is rounded, and reads as `Int.max`
-    /// if it is greater than that.
+    /// The preferred rate of calls; 0 for the display's rate.
+    ///
+    /// A rate that was set on `link` is rounded, and reads as `Int.max` if it is greater than that.
     public var preferredFramesPerSecond: Int {
         get { Int(exactly: link.preferredFramesPerSecond.rounded()) ?? .max }
         set { link.preferredFramesPerSecond = Double(newValue) }
@@ -97,7 +104,9 @@ extension MonotonicInstant {
     fileprivate var mediaTime: CFTimeInterval { Double(nanoseconds) / 1e9 }
 }
 
-/// `FrameRateRange` with QuartzCore's interface. Zero means no bound or no preference, as nil does.
+/// `FrameRateRange` with QuartzCore's interface.
+///
+/// Zero means no bound or no preference, as nil does.
 public struct CAFrameRateRange: Hashable, Sendable {
     /// The slowest rate.
     public var minimum: Float

@@ -67,16 +67,22 @@ public func CFRunLoopRunInMode(
     TimerLoop.current.run(mode: mode, for: seconds, returnsAfterSource: returnAfterSourceHandled)
 }
 
-/// Ends the innermost current run. Any thread.
+/// Ends the innermost current run.
+///
+/// Any thread.
 public func CFRunLoopStop(_ loop: CFRunLoop?) { loop?.stop() }
 
-/// Makes the loop do one more pass. Any thread.
+/// Makes the loop do one more pass.
+///
+/// Any thread.
 public func CFRunLoopWakeUp(_ loop: CFRunLoop?) { loop?.wakeUp() }
 
 /// Makes a mode one of the common ones.
 public func CFRunLoopAddCommonMode(_ loop: CFRunLoop?, _ mode: CFRunLoopMode) { loop?.addCommonMode(mode) }
 
-/// Calls `block` once, in the loop's next pass in `mode`. Wakes the loop, unlike Core Foundation's function.
+/// Calls `block` once, in the loop's next pass in `mode`.
+///
+/// Wakes the loop, unlike Core Foundation's function.
 public func CFRunLoopPerformBlock(
     _ loop: CFRunLoop?,
     _ mode: CFRunLoopMode,
@@ -106,8 +112,9 @@ public func CFRunLoopRemoveTimer(_ loop: CFRunLoop?, _ timer: CFRunLoopTimer?, _
     if let timer { loop?.remove(timer, forMode: mode) }
 }
 
-/// Makes a timer that fires at `fireDate`, and if the interval is above zero, at every interval after that. Ignores `flags`, as
-/// Core Foundation does too, and `order`: equal deadlines fire in the order of arming.
+/// Makes a timer that fires at `fireDate`, and if the interval is above zero, at every interval after that.
+///
+/// Ignores `flags`, as Core Foundation does too, and `order`: equal deadlines fire in the order of arming.
 public func CFRunLoopTimerCreateWithHandler(
     _ allocator: CFAllocator?,
     _ fireDate: CFAbsoluteTime,
@@ -165,7 +172,9 @@ public typealias CFAbsoluteTime = Double
 /// Returns the time of day, in seconds since 2001.
 public func CFAbsoluteTimeGetCurrent() -> CFAbsoluteTime { Date().timeIntervalSinceReferenceDate }
 
-/// The type of an allocator. Swift has its own memory management: the only allocator is nil.
+/// The type of an allocator.
+///
+/// Swift has its own memory management: the only allocator is nil.
 public enum CFAllocator: Sendable {}
 
 /// The only allocator, nil.

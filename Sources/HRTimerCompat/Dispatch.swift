@@ -9,18 +9,22 @@ public import HRTimer
 /// It does not have the types of Dispatch's other sources: a file that also uses those names them through
 /// `Dispatch.DispatchSource`.
 public enum DispatchSource {
-    /// Dispatch's flags. With `.strict` the leeway is ignored.
+    /// Dispatch's flags.
+    ///
+    /// With `.strict` the leeway is ignored.
     public typealias TimerFlags = Dispatch.DispatchSource.TimerFlags
 
-    /// Makes a timer source on the shared engine, not active yet. Its handlers run on `queue`, or on a global queue if that is
-    /// nil.
+    /// Makes a timer source on the shared engine, not active yet.
+    ///
+    /// Its handlers run on `queue`, or on a global queue if that is nil.
     public static func makeTimerSource(flags: TimerFlags = [], queue: DispatchQueue? = nil) -> DispatchSourceTimer {
         DispatchSourceTimer(TimerSource(flags: flags, queue: queue ?? .global()))
     }
 }
 
-/// A `TimerSource` with the name of GCD's protocol and with Dispatch's types. It is a class, so that variables of the type are
-/// no existentials.
+/// A `TimerSource` with the name of GCD's protocol and with Dispatch's types.
+///
+/// It is a class, so that variables of the type are no existentials.
 ///
 /// As with Dispatch's own sources, handlers need not be Sendable: what they capture must be safe on the queue, which runs one
 /// call at a time. A handler that belongs to an actor, as every closure in code of the main actor does, is called on that
@@ -152,6 +156,7 @@ public final class DispatchSourceTimer: Sendable {
 
 extension DispatchQueue {
     /// Submits `work` as `asyncAfter` does, at an instant of this library: `TimerEngine.shared.schedule(at:on:execute:)`.
+    ///
     /// Returns a token that cancels it.
     @discardableResult
     public func asyncAfter(

@@ -14,7 +14,9 @@ public import HRTimer
 // finds the twin.
 
 extension LoopTimer {
-    /// A timer that fires one interval from now, and if it repeats, at every interval after that. Not in a loop yet.
+    /// A timer that fires one interval from now, and if it repeats, at every interval after that.
+    ///
+    /// Not in a loop yet.
     public convenience init(
         timeInterval interval: Double,
         repeats: Bool,
@@ -33,7 +35,9 @@ extension LoopTimer {
         self.init(timeInterval: interval, repeats: repeats, policy: .mergeToGrid, block: block)
     }
 
-    /// A timer that fires at `date`, and if it repeats, at every interval after that. Not in a loop yet.
+    /// A timer that fires at `date`, and if it repeats, at every interval after that.
+    ///
+    /// Not in a loop yet.
     public convenience init(
         fire date: Date,
         interval: Double,
@@ -87,7 +91,9 @@ extension LoopTimer {
 }
 
 extension TimerLoop {
-    /// Calls `block` once, in the loop's next pass in the default mode. Wakes the loop, unlike Foundation's method.
+    /// Calls `block` once, in the loop's next pass in the default mode.
+    ///
+    /// Wakes the loop, unlike Foundation's method.
     public func perform(_ block: @escaping @Sendable () -> Void) {
         perform(inModes: [.default], order: 0, block)
     }
@@ -97,7 +103,9 @@ extension TimerLoop {
         perform(inModes: [.default], order: 0, block)
     }
 
-    /// Calls `block` once, in the loop's next pass in one of `modes`. Wakes the loop, unlike Foundation's method.
+    /// Calls `block` once, in the loop's next pass in one of `modes`.
+    ///
+    /// Wakes the loop, unlike Foundation's method.
     public func perform(inModes modes: [Mode], block: @escaping @Sendable () -> Void) {
         perform(inModes: modes, order: 0, block)
     }
@@ -118,7 +126,9 @@ extension TimerLoop {
         run(until: point)
     }
 
-    /// Runs in `mode` until one source was handled, or until `limitDate`. Returns false if nothing was run.
+    /// Runs in `mode` until one source was handled, or until `limitDate`.
+    ///
+    /// Returns false if nothing was run.
     @available(
         *,
         noasync,

@@ -3,7 +3,9 @@ public import HRTimer
 import HRTimerCore
 
 /// A port that keeps a run loop running that has nothing else to do: `RunLoop.current.add(Port(), forMode: .default)`, as
-/// programs for Darwin do on threads that wait for work. Making one of Foundation's own ports on Linux ends the program.
+/// programs for Darwin do on threads that wait for work.
+///
+/// Making one of Foundation's own ports on Linux ends the program.
 ///
 /// A port of this library neither receives nor sends messages. The loop holds it; it may be in several loops.
 public final class Port: Sendable {
@@ -25,7 +27,9 @@ public final class Port: Sendable {
     /// Whether the port is valid: false once it was invalidated.
     public var isValid: Bool { state.withLock { $0.isValid } }
 
-    /// Removes the port from all loops for good. Idempotent.
+    /// Removes the port from all loops for good.
+    ///
+    /// Idempotent.
     public func invalidate() {
         let triggers = state.withLock { state in
             state.isValid = false
@@ -55,7 +59,9 @@ public final class Port: Sendable {
 public typealias NSMachPort = Port
 
 extension TimerLoop {
-    /// Keeps the loop running in `mode` until the port is removed or invalidated. Adding the same port twice counts once.
+    /// Keeps the loop running in `mode` until the port is removed or invalidated.
+    ///
+    /// Adding the same port twice counts once.
     public func add(_ port: Port, forMode mode: Mode) {
         if let trigger = port.trigger(in: self) { add(trigger, forMode: mode) }
     }

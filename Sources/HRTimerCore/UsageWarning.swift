@@ -1,8 +1,10 @@
 #if os(Linux)
 import HRTimerLibc
 
-/// A mistake in the use of this library that would otherwise go unnoticed, for example a timer that can never fire or a
-/// thread that ends at once. Mistakes are reported in debug builds only.
+/// A mistake in the use of this library that would otherwise go unnoticed, for example a timer that can never fire or a thread
+/// that ends at once.
+///
+/// Mistakes are reported in debug builds only.
 ///
 /// Each kind is written to standard error once. Tests and programs that want every report set `handler`:
 ///
@@ -18,7 +20,9 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         /// The last reference to a `LoopThread` was released while its loop had timers: the thread has ended, and so have
         /// its timers.
         case threadNotKept
-        /// A loop was asked to run in `.common`, which is not a mode to run in. `CFRunLoopRunInMode` warns of this, too.
+        /// A loop was asked to run in `.common`, which is not a mode to run in.
+        ///
+        /// `CFRunLoopRunInMode` warns of this, too.
         case ranInCommonModes
         /// A thread tried to run the loop of another thread.
         case ranOnOtherThread
@@ -30,12 +34,16 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         case quantileAboveOne
         /// A handler took longer than 50 ms on a shared engine, and delayed all other timers on it.
         case slowHandlerOnSharedEngine
-        /// `.precise` was requested on a clock with coarse ticks, where it counts as `.normal`. Reported once.
+        /// `.precise` was requested on a clock with coarse ticks, where it counts as `.normal`.
+        ///
+        /// Reported once.
         case coarseClock
         /// The last reference to a `TimerSource` was released while it was active and would have fired: it has stopped.
         case activeSourceDropped
-        /// A loop of another thread than the main one calls a handler of the main actor, by a task. In modules compiled
-        /// with `-default-isolation MainActor`, closures and methods belong to the main actor without saying so.
+        /// A loop of another thread than the main one calls a handler of the main actor, by a task.
+        ///
+        /// In modules compiled with `-default-isolation MainActor`, closures and methods belong to the main actor without
+        /// saying so.
         case mainActorHandlerElsewhere
         /// The search for the next date of a calendar's rule took too much processor time and was given up: its timer or its
         /// ticks have ended.
@@ -61,8 +69,10 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         self.description = description
     }
 
-    /// The function that receives usage warnings. If it is nil, the default, each kind is written to standard error once.
-    /// It is called on the thread that noticed the mistake, with no lock held. Release builds report nothing. Any thread.
+    /// The function that receives usage warnings.
+    ///
+    /// If it is nil, the default, each kind is written to standard error once. It is called on the thread that noticed the
+    /// mistake, with no lock held. Release builds report nothing. Any thread.
     public static var handler: (@Sendable (UsageWarning) -> Void)? {
         get { listener.withLock { $0.handler } }
         set {

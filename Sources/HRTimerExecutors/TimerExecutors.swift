@@ -18,8 +18,10 @@ public import HRTimer
 /// where you can remove it again: it is one line.
 public enum TimerExecutors {
     #if compiler(>=6.3)
-    /// Installs the executors. Must be called once, on the main thread, before the first task of the process: in a `main`
-    /// that is not `async`. Later calls change nothing.
+    /// Installs the executors.
+    ///
+    /// Must be called once, on the main thread, before the first task of the process: in a `main` that is not `async`. Later
+    /// calls change nothing.
     ///
     /// From then on sleeps on `ContinuousClock` (boot time, which goes on through suspend) and on `SuspendingClock` are
     /// timers of this library, wherever they are called, also in other packages. They are never early, and end in the order
@@ -68,8 +70,9 @@ public enum TimerExecutors {
     public static var pendingSleeps: Int { Executors.pendingSleeps }
 
     /// Calls `install(precision:spinBudget:)`, then runs `body` on the main actor, and `TimerLoop.main` for as long as that
-    /// takes. For programs that had an `async` main: the priority is the same, `.medium`. Throws the error that `body`
-    /// throws.
+    /// takes.
+    ///
+    /// For programs that had an `async` main: the priority is the same, `.medium`. Throws the error that `body` throws.
     @available(
         *,
         noasync,

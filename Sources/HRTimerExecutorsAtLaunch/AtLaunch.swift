@@ -8,9 +8,10 @@ import HRTimerExecutors
 @section(".init_array") @used
 private let atLaunch: @convention(c) () -> Void = { AtLaunch.install() }
 
-/// The installation of `TimerExecutors` in every program that links this module. It is for programs that have no place to
-/// call `TimerExecutors.install()`: test targets, and programs with an `async` `main`. A dependency on the module is enough;
-/// no import is needed.
+/// The installation of `TimerExecutors` in every program that links this module.
+///
+/// It is for programs that have no place to call `TimerExecutors.install()`: test targets, and programs with an `async` `main`.
+/// A dependency on the module is enough; no import is needed.
 ///
 /// The environment variable `HRTIMER_EXECUTORS` is `normal` (the default), `precise`, `coalesced`, or `off` for the standard
 /// library's executors. Any other value ends the program.

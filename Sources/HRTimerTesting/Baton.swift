@@ -73,7 +73,9 @@ final class BatonTicket: VirtualBaton {
 }
 
 /// Keeps a clock of `withManualTime` from moving until it is released or freed: for work that virtual time does not know of, on
-/// the network, on a queue, on the main actor. Tasks of that time run meanwhile. Any thread.
+/// the network, on a queue, on the main actor.
+///
+/// Tasks of that time run meanwhile. Any thread.
 public final class TimeHold: Sendable {
     private let scheduler: DeterministicScheduler
     private let number: Int
@@ -87,7 +89,9 @@ public final class TimeHold: Sendable {
         release()
     }
 
-    /// Lets the clock move again, if there is no other hold. Idempotent.
+    /// Lets the clock move again, if there is no other hold.
+    ///
+    /// Idempotent.
     public func release() {
         scheduler.endHold(number)
     }

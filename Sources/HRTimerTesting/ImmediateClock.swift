@@ -1,8 +1,10 @@
 #if os(Linux)
 public import HRTimer
 
-/// A clock whose sleeps take no time: each moves the clock to its deadline and returns. For tests in which the sleeps between
-/// steps do not matter. Sleeps of several tasks do not wait for each other; `withManualTime` does that. Any thread.
+/// A clock whose sleeps take no time: each moves the clock to its deadline and returns.
+///
+/// For tests in which the sleeps between steps do not matter. Sleeps of several tasks do not wait for each other;
+/// `withManualTime` does that. Any thread.
 ///
 ///     let clock = ImmediateClock()
 ///     try await retry(times: 5, clock: clock) { … }
@@ -33,8 +35,10 @@ public final class ImmediateClock: Clock, Sendable {
     /// One nanosecond.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// Returns when other tasks had a chance to run. The clock then reads `deadline`, or its former reading if that is later.
-    /// Throws `CancellationError` if the task is cancelled; a sleep until `distantFuture` ends no other way.
+    /// Returns when other tasks had a chance to run.
+    ///
+    /// The clock then reads `deadline`, or its former reading if that is later. Throws `CancellationError` if the task is
+    /// cancelled; a sleep until `distantFuture` ends no other way.
     public func sleep(until deadline: MonotonicInstant, tolerance: Duration? = nil) async throws {
         state.withLock { $0.sleeps.append($0.reading.duration(to: deadline)) }
         try Task.checkCancellation()

@@ -1,8 +1,9 @@
 #if os(Linux)
 public import HRTimer
 
-/// A clock for tests that stands still until the test moves it. It then fires everything due on the way, in order, without
-/// sleeping.
+/// A clock for tests that stands still until the test moves it.
+///
+/// It then fires everything due on the way, in order, without sleeping.
 ///
 ///     let time = ManualTime()
 ///     let engine = try TimerEngine(.init(time: time.base))
@@ -61,8 +62,9 @@ public final class ManualTime: Sendable {
     /// The reading of the wall clock.
     public var wallNow: WallInstant { WallInstant(nanoseconds: base.on(.wall).now_ns) }
 
-    /// Sets the wall clock, forward or back, as `settimeofday(2)` does, and no other clock. Then fires everything that a step
-    /// forward passes, all of it at the new reading.
+    /// Sets the wall clock, forward or back, as `settimeofday(2)` does, and no other clock.
+    ///
+    /// Then fires everything that a step forward passes, all of it at the new reading.
     public func setWall(to instant: WallInstant) {
         moving.withLock {
             stepWall(to: instant)
@@ -76,7 +78,9 @@ public final class ManualTime: Sendable {
     }
 
     /// Acts as if the system were suspended for that long: the boot-time and the wall clock go on, the monotonic clock stands
-    /// still. Then fires what fell due meanwhile. A negative duration does nothing.
+    /// still.
+    ///
+    /// Then fires what fell due meanwhile. A negative duration does nothing.
     public func suspendSystem(for duration: Duration) {
         moving.withLock {
             stepOthers(by: duration)
@@ -107,19 +111,23 @@ public final class ManualTime: Sendable {
         }
     }
 
-    /// The earliest deadline of all engines on this time, `distantFuture` if there is none.
-    public var nextDeadline: MonotonicInstant {
-        MonotonicInstant(nanoseconds: earliestDeadline_ns)
+    /// The earliest deadline of all engines on this time; nil if there is none.
+    public var nextDeadline: MonotonicInstant? {
+        let earliest_ns = earliestDeadline_ns
+        return earliest_ns < .max ? MonotonicInstant(nanoseconds: earliest_ns) : nil
     }
 
-    /// Moves the clock by `duration`, firing what falls due; a negative duration moves nothing. The durations of two threads
-    /// add up.
+    /// Moves the clock by `duration`, firing what falls due; a negative duration moves nothing.
+    ///
+    /// The durations of two threads add up.
     public func advance(by duration: Duration) {
         moving.withLock { advance(to: now.advanced(by: duration)) }
     }
 
     /// Moves the clock to `instant`, firing what falls due, each at its own deadline, including timers that handlers add on the
-    /// way. An instant in the past only fires what is already due.
+    /// way.
+    ///
+    /// An instant in the past only fires what is already due.
     ///
     /// If handlers move the clock further, everything due by the instant that they have reached at the end still fires, and
     /// nothing more: this returns even if a handler always takes longer than its interval.
@@ -129,8 +137,9 @@ public final class ManualTime: Sendable {
         }
     }
 
-    /// Fires until nothing is pending, or until `limit` deadlines have come. Returns how many came. For one-shot work; a
-    /// repeating timer never ends by itself.
+    /// Fires until nothing is pending, or until `limit` deadlines have come.
+    ///
+    /// Returns how many came. For one-shot work; a repeating timer never ends by itself.
     @discardableResult
     public func run(limit: Int = 100_000) -> Int {
         moving.withLock {

@@ -1,5 +1,7 @@
 #if os(Linux)
-/// The failure of a test on virtual time, as `withManualTime` throws it. Its description says all there is to know.
+/// The failure of a test on virtual time, as `withManualTime` throws it.
+///
+/// Its description says all there is to know.
 public struct TestTimeFailure: Error, Sendable, CustomStringConvertible {
     /// What went wrong.
     public enum Reason: Sendable, Hashable {
@@ -28,7 +30,7 @@ public struct TestTimeFailure: Error, Sendable, CustomStringConvertible {
         let sentence =
             switch reason {
             case .deadlock: "deadlock: the test waits, and nothing is pending that virtual time could move to"
-            case .leftovers: "the test has ended, and something is still pending"
+            case .leftovers: "something is still pending, at the end of the test or at checkNothingIsPending()"
             case .standstill: "virtual time stands still: something outside of it does not end"
             case .busy: "virtual time stands still: there is always something more to do at this instant"
             case .blocked: "virtual time stands still: what runs on its thread blocks it, or computes without end"

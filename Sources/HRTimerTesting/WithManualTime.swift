@@ -4,8 +4,9 @@ import HRTimerLibc
 
 /// The options of a test in virtual time: how the time begins, and what it allows.
 public struct TestTimeOptions: Sendable {
-    /// The seed of the order of tasks that are ready at the same time: another seed gives another order. Nil for the order in
-    /// which they became ready.
+    /// The seed of the order of tasks that are ready at the same time: another seed gives another order.
+    ///
+    /// Nil for the order in which they became ready.
     public var seed: UInt64?
     /// The first reading of the monotonic clock and of the boot-time clock.
     public var start: MonotonicInstant
@@ -13,17 +14,21 @@ public struct TestTimeOptions: Sendable {
     public var wallStart: WallInstant
     /// Whether timers may be pending, and tasks asleep, when the body has returned; otherwise the test fails.
     public var toleratesLeftovers: Bool
-    /// Whether tasks of the test run on the main actor too. The main actor is then asked before the clock moves, which takes
-    /// some 0.1 ms each time. A body that belongs to the main actor need not say so.
+    /// Whether tasks of the test run on the main actor too.
+    ///
+    /// The main actor is then asked before the clock moves, which takes some 0.1 ms each time. A body that belongs to the main
+    /// actor need not say so.
     public var usesMainActor: Bool
     /// How long, in real time, the test waits for something outside of virtual time before it fails, or for a task or a handler
-    /// that blocks the test's thread or computes on it. After five seconds of the latter, other tasks run on a second thread,
-    /// since the blocking task may wait for them.
+    /// that blocks the test's thread or computes on it.
+    ///
+    /// After five seconds of the latter, other tasks run on a second thread, since the blocking task may wait for them.
     public var patience: Duration
     /// How long a thread may keep the baton before others go on beside it.
     package var slowness = Duration.seconds(5)
 
     /// Options for a time that begins ten seconds after zero, so that a test may use earlier instants, in the year 2001.
+    ///
     /// Nothing may be left at the end, and nobody waits for longer than a minute.
     public init(
         seed: UInt64? = nil,
@@ -43,7 +48,9 @@ public struct TestTimeOptions: Sendable {
 }
 
 /// Runs `body` in virtual time: every engine, clock, loop, source, display link and registry that is made in it is on that
-/// time, including `.shared` ones, and `.now` of an instant reads that time. Nothing sleeps for real.
+/// time, including `.shared` ones, and `.now` of an instant reads that time.
+///
+/// Nothing sleeps for real.
 ///
 /// The body, its child tasks, and all tasks that they make, run one after the other on one thread. When all of them wait, the
 /// clock jumps to the next deadline. So a test is as fast as its work, and repeatable. If a task keeps the thread for five real

@@ -123,3 +123,7 @@ func event_base_dispatch(_ base: OpaquePointer) {}
 func event_base_free(_ base: OpaquePointer) {}
 
 var evening: CalendarSchedule { fatalError() }
+
+/// The instants of a piece of music whose tempo changes.
+struct Plan: Sendable { func next() -> MonotonicInstant { .now } }
+let plan = Plan()

@@ -2,8 +2,10 @@
 // Swift 6.5 has all of this in its standard library.
 #if compiler(>=6.2) && !compiler(>=6.5)
 
-/// Runs an operation, and cancels it at a deadline. This is `withDeadline` of SE-0526 for Swift 6.2 and newer, without a
-/// task that sleeps; the standard library has one from Swift 6.5 on.
+/// Runs an operation, and cancels it at a deadline.
+///
+/// This is `withDeadline` of SE-0526 for Swift 6.2 and newer, without a task that sleeps; the standard library has one from
+/// Swift 6.5 on.
 ///
 ///     let deadline = MonotonicInstant.now + .seconds(5)
 ///     let page = try await withDeadline(deadline, clock: .monotonic) { try await fetch() }
@@ -64,8 +66,9 @@ public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Err
     return try await scope.bound(operation)
 }
 
-/// Runs an operation, and cancels it once `timeout` has passed on `clock`, counted from now. See
-/// `withDeadline(_:tolerance:clock:operation:)`.
+/// Runs an operation, and cancels it once `timeout` has passed on `clock`, counted from now.
+///
+/// See `withDeadline(_:tolerance:clock:operation:)`.
 public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Error, C: Clock & Identifiable>(
     in timeout: C.Instant.Duration,
     tolerance: C.Instant.Duration? = nil,
@@ -75,7 +78,9 @@ public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Err
     try await withDeadline(clock.now.advanced(by: timeout), tolerance: tolerance, clock: clock, operation: operation)
 }
 
-/// Runs an operation, and cancels it at a deadline on `ContinuousClock`. See `withDeadline(_:tolerance:clock:operation:)`.
+/// Runs an operation, and cancels it at a deadline on `ContinuousClock`.
+///
+/// See `withDeadline(_:tolerance:clock:operation:)`.
 public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Error>(
     _ expiration: ContinuousClock.Instant,
     tolerance: Swift.Duration? = nil,
@@ -84,8 +89,9 @@ public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Err
     try await withDeadline(expiration, tolerance: tolerance, clock: ContinuousClock(), operation: operation)
 }
 
-/// Runs an operation, and cancels it once `timeout` has passed on `ContinuousClock`, counted from now. See
-/// `withDeadline(_:tolerance:clock:operation:)`.
+/// Runs an operation, and cancels it once `timeout` has passed on `ContinuousClock`, counted from now.
+///
+/// See `withDeadline(_:tolerance:clock:operation:)`.
 public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Error>(
     in timeout: Swift.Duration,
     tolerance: Swift.Duration? = nil,
@@ -95,13 +101,15 @@ public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Err
 }
 
 extension Task where Success == Never, Failure == Never {
-    /// Whether a `withDeadline` or `withTimeout` of this package, on any clock, cancels the calling task at its deadline:
-    /// one around the calling code, or one around the task whose child the calling task is. False in a task made by
-    /// `Task {}`, which no deadline cancels.
+    /// Whether a `withDeadline` or `withTimeout` of this package, on any clock, cancels the calling task at its deadline: one
+    /// around the calling code, or one around the task whose child the calling task is.
+    ///
+    /// False in a task made by `Task {}`, which no deadline cancels.
     public static var hasActiveDeadline: Bool { DeadlineScope.current != nil }
 
-    /// Returns the earliest deadline on `clock` that cancels the calling task; nil if there is none. Deadlines on clocks of
-    /// other ids do not count. See `hasActiveDeadline`.
+    /// Returns the earliest deadline on `clock` that cancels the calling task; nil if there is none.
+    ///
+    /// Deadlines on clocks of other ids do not count. See `hasActiveDeadline`.
     public static func activeDeadline<C: Clock & Identifiable>(for clock: C = ContinuousClock()) -> C.Instant? {
         DeadlineScope.nearest(clock)
     }

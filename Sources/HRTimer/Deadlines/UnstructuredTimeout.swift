@@ -2,8 +2,9 @@
 #if compiler(>=6.2)
 public import HRTimerCore
 
-/// Runs an operation in a task of its own, and returns once `timeout` has passed even if the operation has not ended. Then
-/// the operation is cancelled and left behind.
+/// Runs an operation in a task of its own, and returns once `timeout` has passed even if the operation has not ended.
+///
+/// Then the operation is cancelled and left behind.
 ///
 ///     let page = try await withUnstructuredTimeout(.milliseconds(50)) {
 ///         try await legacyFetch(url)              // heeds no cancellation

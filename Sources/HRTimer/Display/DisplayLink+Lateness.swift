@@ -3,6 +3,7 @@ public import HRTimerCore
 
 extension DisplayLink {
     /// Calls `handler` after each call of the link's handler that is later than `bound`, and reports what made it late.
+    ///
     /// `handler` runs where the link's handler ran. The result may be dropped, or kept for `cancel()`.
     ///
     /// Lateness counts from the instant at which the call was to come, the refresh or the instant that the lead gives, as for

@@ -4,14 +4,16 @@ public import HRTimerCore
 extension DisplayLink {
     private var now_ns: Int64 { withState { $0.time.now_ns } }
 
-    /// The instant of the refresh that the present or latest call is for, not the instant of the call. Before the first call,
-    /// the present instant.
+    /// The instant of the refresh that the present or latest call is for, not the instant of the call.
+    ///
+    /// Before the first call, the present instant.
     public var timestamp: MonotonicInstant {
         MonotonicInstant(nanoseconds: withState { $0.reported.timestamp_ns } ?? now_ns)
     }
 
-    /// The instant of the next call's refresh, at which the frame that is now being prepared should appear. Before the first
-    /// call, the same as `timestamp`.
+    /// The instant of the next call's refresh, at which the frame that is now being prepared should appear.
+    ///
+    /// Before the first call, the same as `timestamp`.
     public var targetTimestamp: MonotonicInstant {
         MonotonicInstant(nanoseconds: withState { $0.reported.target_ns } ?? now_ns)
     }
@@ -22,9 +24,10 @@ extension DisplayLink {
         return source?.period ?? .nanoseconds(FrameGrid(anchor_ns: 0, rate: rate ?? .standard).interval_ns)
     }
 
-    /// The time from the last call's refresh to this call's: how far animations have to move. It also spans a change of rate.
-    /// Zero in the first call, and in the first after refreshes without a call by intent: while the link was paused, was in no
-    /// loop, or had a hidden surface.
+    /// The time from the last call's refresh to this call's: how far animations have to move.
+    ///
+    /// It also spans a change of rate. Zero in the first call, and in the first after refreshes without a call by intent: while
+    /// the link was paused, was in no loop, or had a hidden surface.
     public var delta: Duration { .nanoseconds(withState { $0.reported.delta_ns }) }
 
     /// The source of the refreshes; nil if none was given and the link was not added to a loop yet.
@@ -37,8 +40,9 @@ extension DisplayLink {
     /// one: because of another mode, a virtual display's new rate, or a rate that was learnt. False in the first call.
     package var hasNewRate: Bool { withState { $0.reported.hasNewRate } }
 
-    /// The requested rate of calls; 0, the default, requests the display's own rate. Setting it replaces a range or an
-    /// interval.
+    /// The requested rate of calls; 0, the default, requests the display's own rate.
+    ///
+    /// Setting it replaces a range or an interval.
     ///
     /// The link uses the display's rate divided by a whole number: the nearest such rate, or the slower of two equally near
     /// ones. A request of 24 at 60 Hz gives 20. A virtual display can have the rate itself, or a range of rates:
@@ -51,7 +55,9 @@ extension DisplayLink {
         set { request(newValue > 0 ? .rate(newValue) : .none) }
     }
 
-    /// The requested range of rates. Setting it replaces a rate or an interval.
+    /// The requested range of rates.
+    ///
+    /// Setting it replaces a rate or an interval.
     ///
     /// The link uses the display's rate divided by a whole number: of those in the range, the one nearest to the preferred
     /// rate. If none is in the range, it uses the nearest of all: see `actualFramesPerSecond`.
@@ -83,14 +89,18 @@ extension DisplayLink {
         withState { $0.maximumFramesPerSecond / Double($0.divisor) }
     }
 
-    /// How long before the end of its frame, `targetTimestamp`, a call comes. By default it comes at the frame's beginning,
-    /// `timestamp`; it never comes before that. A handler that takes longer than its lead loses a refresh.
+    /// How long before the end of its frame, `targetTimestamp`, a call comes.
+    ///
+    /// By default it comes at the frame's beginning, `timestamp`; it never comes before that. A handler that takes longer than
+    /// its lead loses a refresh.
     public var wakeLead: WakeLead {
         get { withState { $0.lead } }
         set { rearm { $0.lead = newValue } }
     }
 
-    /// Whether the link keeps a run of its loop going, like `LoopTimer.keepsLoopRunning`. True at first. Any thread.
+    /// Whether the link keeps a run of its loop going, like `LoopTimer.keepsLoopRunning`.
+    ///
+    /// True at first. Any thread.
     public var keepsLoopRunning: Bool {
         get { withState { $0.keepsLoopRunning } }
         set {
@@ -109,8 +119,9 @@ extension DisplayLink {
         set { rearm { $0.precision = newValue } }
     }
 
-    /// Whether calls are suspended. After a pause they continue at the next refresh; refreshes during the pause are not
-    /// counted.
+    /// Whether calls are suspended.
+    ///
+    /// After a pause they continue at the next refresh; refreshes during the pause are not counted.
     public var isPaused: Bool {
         get { withState { $0.isPaused } }
         set {
@@ -119,8 +130,9 @@ extension DisplayLink {
         }
     }
 
-    /// Refreshes so far that should have had a call but had none, because the handler or the loop was busy. Refreshes
-    /// while the loop ran in a mode without the link do not count.
+    /// Refreshes so far that should have had a call but had none, because the handler or the loop was busy.
+    ///
+    /// Refreshes while the loop ran in a mode without the link do not count.
     public var droppedFrames: Int { withState { $0.droppedFrames } }
 
     /// The calls so far, `droppedFrames` as missed ticks, and, once a handler watches late calls, the lateness of those; see
@@ -138,7 +150,9 @@ extension DisplayLink {
     package var latestLateness: Duration { .nanoseconds(withState { $0.reported.lateness_ns }) }
 
     /// A copy of the histogram of how long after its instant each call began so far, counted from the refresh or, with a lead,
-    /// from the instant that the lead requests. O(buckets).
+    /// from the instant that the lead requests.
+    ///
+    /// O(buckets).
     public var lateness: LatencyHistogram { withState { $0.lateness?.copy() } ?? LatencyHistogram() }
 
     /// `timestamp` and `targetTimestamp`; nil before the first call.

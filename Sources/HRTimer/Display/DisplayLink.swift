@@ -45,8 +45,9 @@ public final class DisplayLink: @unchecked Sendable {
         let calls = ActorCalls(merges: true)
     }
 
-    /// Creates a link to a virtual display with `framesPerSecond` refreshes a second, at most 10,000. Zero, negative values
-    /// and NaN give 60.
+    /// Creates a link to a virtual display with `framesPerSecond` refreshes a second, at most 10,000.
+    ///
+    /// Zero, negative values and NaN give 60.
     public convenience init(framesPerSecond: Double, @_inheritActorContext handler: @escaping Block) {
         self.init(frameRate: FrameRate(framesPerSecond), handler: handler)
     }
@@ -108,9 +109,11 @@ public final class DisplayLink: @unchecked Sendable {
 }
 
 extension DisplayLink {
-    /// Adds the link to a loop, which calls the handler when it runs in `mode`. A link may be in several modes of one loop.
-    /// Adding it to a second loop, to a loop that has ended or is on another clock than the link's source, or after
-    /// `invalidate()`, does nothing. When its loop has ended, the link may be added to another one.
+    /// Adds the link to a loop, which calls the handler when it runs in `mode`.
+    ///
+    /// A link may be in several modes of one loop. Adding it to a second loop, to a loop that has ended or is on another clock
+    /// than the link's source, or after `invalidate()`, does nothing. When its loop has ended, the link may be added to another
+    /// one.
     public func add(to loop: TimerLoop, forMode mode: TimerLoop.Mode) {
         add(to: loop, forMode: mode, holder: nil)
     }
@@ -149,7 +152,9 @@ extension DisplayLink {
         tellSource()
     }
 
-    /// Removes the link from one mode. After the last mode, the loop no longer holds the link; it may be added again.
+    /// Removes the link from one mode.
+    ///
+    /// After the last mode, the loop no longer holds the link; it may be added again.
     public func remove(from loop: TimerLoop, forMode mode: TimerLoop.Mode) {
         var released = Released()
         update { core, loopState, place in
@@ -166,8 +171,9 @@ extension DisplayLink {
         withExtendedLifetime(released) {}
     }
 
-    /// Ends the link for good, unlike `isPaused` and `remove`: it leaves all modes, and its handler is freed. Does not wait
-    /// for a call on another thread. Idempotent; may be called from the handler and from any thread.
+    /// Ends the link for good, unlike `isPaused` and `remove`: it leaves all modes, and its handler is freed.
+    ///
+    /// Does not wait for a call on another thread. Idempotent; may be called from the handler and from any thread.
     public func invalidate() {
         // Freed without a lock: freeing the handler's captures may call this again.
         var released = Released()

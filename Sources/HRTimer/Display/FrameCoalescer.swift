@@ -44,8 +44,9 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
         weak var coalescer: FrameCoalescer?
     }
 
-    /// Sets the update to deliver, in place of a former one that was not delivered yet. Does nothing after `finish()` or
-    /// `invalidate()`.
+    /// Sets the update to deliver, in place of a former one that was not delivered yet.
+    ///
+    /// Does nothing after `finish()` or `invalidate()`.
     public func update(_ value: Value) {
         guard link.isValid else { return }
         let (mustResume, before) = state.withLock { state -> (Bool, Value?) in
@@ -69,7 +70,9 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
         if isDone { invalidate() }
     }
 
-    /// Ends at once, unlike `finish()`: a pending update is never delivered. Idempotent.
+    /// Ends at once, unlike `finish()`: a pending update is never delivered.
+    ///
+    /// Idempotent.
     public func invalidate() {
         link.invalidate()
         let latest = state.withLock { state in

@@ -1,6 +1,7 @@
 #if os(Linux)
-/// A rate in refreshes a second, as a fraction, since the rates of displays are fractions: 60000/1001, not 59.94. It is in
-/// lowest terms, so that equal rates compare equal.
+/// A rate in refreshes a second, as a fraction, since the rates of displays are fractions: 60000/1001, not 59.94.
+///
+/// It is in lowest terms, so that equal rates compare equal.
 public struct FrameRate: Hashable, Sendable {
     /// The numerator; at least 1.
     package let numerator: Int64
@@ -13,8 +14,9 @@ public struct FrameRate: Hashable, Sendable {
     /// The slowest and the fastest rate: one refresh in 1000 s, and one in 0.1 ms.
     package static let bounds: ClosedRange<Double> = 0.001...10_000
 
-    /// Creates the rate `framesPerSecond`, to a millionth. Zero, negative values and NaN give 60. All other values, infinity
-    /// too, are limited to `bounds`.
+    /// Creates the rate `framesPerSecond`, to a millionth.
+    ///
+    /// Zero, negative values and NaN give 60. All other values, infinity too, are limited to `bounds`.
     public init(_ framesPerSecond: Double) {
         guard framesPerSecond > 0 else {
             self.init(checked: 60_000_000, 1_000_000)
@@ -25,6 +27,7 @@ public struct FrameRate: Hashable, Sendable {
     }
 
     /// Creates the rate `numerator / denominator`, exactly if it lies in `bounds` and `denominator` is at most a million.
+    ///
     /// Otherwise it is the nearest rate.
     public init(_ numerator: Int64, _ denominator: Int64) {
         let quotient = Double(numerator) / Double(denominator)

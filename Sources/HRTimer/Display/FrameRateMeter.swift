@@ -32,15 +32,18 @@ public final class FrameRateMeter: Sendable {
     private let histogram = LatencyHistogram()
     private let window_ns: Int64
 
-    /// Creates a meter that counts over `window`, at least a second, before it reports a rate. The colour is green at
-    /// `maximum` frames a second; `note(_:)` sets `maximum` to the rate of the link's display.
+    /// Creates a meter that counts over `window`, at least a second, before it reports a rate.
+    ///
+    /// The colour is green at `maximum` frames a second; `note(_:)` sets `maximum` to the rate of the link's display.
     public init(window: some TimeSpan = Duration.seconds(1), maximum: Double = 60) {
         window_ns = max(1_000_000_000, window.nanosecondsOrZero)
         state = Locked(State(maximum: maximum > 0 ? maximum : 60))
     }
 
-    /// Notes the frame of a link's present call. Time in which the link had no calls by intent does not count: while it was
-    /// paused, was in no loop, or had a hidden surface.
+    /// Notes the frame of a link's present call.
+    ///
+    /// Time in which the link had no calls by intent does not count: while it was paused, was in no loop, or had a hidden
+    /// surface.
     public func note(_ link: DisplayLink) {
         let (maximum, dropped) = (link.maximumFramesPerSecond, link.droppedFrames)
         let rests = link.withState { $0.reported.rests }
@@ -56,12 +59,16 @@ public final class FrameRateMeter: Sendable {
         }
     }
 
-    /// Marks the time up to the next frame as a pause, which does not count. Meant for frames that `note(at:)` notes.
+    /// Marks the time up to the next frame as a pause, which does not count.
+    ///
+    /// Meant for frames that `note(at:)` notes.
     public func notePause() {
         state.withLock { $0.isPaused = true }
     }
 
-    /// Notes one frame. An instant that is not later than that of the last frame does not count.
+    /// Notes one frame.
+    ///
+    /// An instant that is not later than that of the last frame does not count.
     public func note(at instant: MonotonicInstant) {
         let now_ns = instant.nanoseconds
         state.withLock { state in

@@ -10,8 +10,9 @@ public struct FrameRateRange: Sendable, Hashable {
     /// The preferred rate; nil for the fastest.
     public var preferred: Double?
 
-    /// Creates a range from `minimum` to `maximum`. Bounds in the wrong order are swapped; NaN, zero and negative values count
-    /// as no bound.
+    /// Creates a range from `minimum` to `maximum`.
+    ///
+    /// Bounds in the wrong order are swapped; NaN, zero and negative values count as no bound.
     public init(minimum: Double, maximum: Double, preferred: Double? = nil) {
         let low = minimum > 0 ? minimum : 0
         let high = maximum > 0 ? maximum : .infinity
@@ -81,8 +82,9 @@ enum RateRequest: Sendable, Hashable {
 public enum WakeLead: Sendable, Hashable {
     /// The call comes at the refresh with which the frame begins.
     case none
-    /// The call comes this long before the refresh that the frame is for. With a zero or negative duration it comes at that
-    /// refresh itself.
+    /// The call comes this long before the refresh that the frame is for.
+    ///
+    /// With a zero or negative duration it comes at that refresh itself.
     case fixed(Duration)
     /// The call comes as late as the handler's duration allows: the lead is its recent maximum, plus a tenth, plus 1 ms.
     case learned

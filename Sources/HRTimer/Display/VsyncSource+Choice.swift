@@ -5,7 +5,9 @@ import HRTimerLibc
 
 extension VsyncSource {
     /// Opens a source of an X server's refreshes, by `PresentNotifyMSC`, for the display at the position `x`, `y`, in pixels
-    /// from the screen's corner. `display` has the syntax of the environment's DISPLAY; nil uses DISPLAY itself.
+    /// from the screen's corner.
+    ///
+    /// `display` has the syntax of the environment's DISPLAY; nil uses DISPLAY itself.
     ///
     /// Needs libxcb and libxcb-present at run time, and nothing at build time. Creates a window of one pixel that is never
     /// shown. Waits up to half a second for a server that does not answer. Throws ENOENT without the libraries, ECONNREFUSED
@@ -28,8 +30,9 @@ extension VsyncSource {
         }
     }
 
-    /// Opens a source of the refreshes of a card's first CRTC that is on. `card` is the path of the card's node; nil uses the
-    /// first usable one of `/dev/dri/card0` to `card15`.
+    /// Opens a source of the refreshes of a card's first CRTC that is on.
+    ///
+    /// `card` is the path of the card's node; nil uses the first usable one of `/dev/dri/card0` to `card15`.
     ///
     /// The source uses `DRM_IOCTL_CRTC_QUEUE_SEQUENCE`, or on old kernels `DRM_IOCTL_WAIT_VBLANK`. It needs permission to open
     /// the node (group video), but need be neither root nor DRM master, which a compositor may be. The refreshes are the
@@ -46,7 +49,9 @@ extension VsyncSource {
         }
     }
 
-    /// The source of links that were given neither a rate nor a source, chosen at its first use. A forked child chooses again.
+    /// The source of links that were given neither a rate nor a source, chosen at its first use.
+    ///
+    /// A forked child chooses again.
     ///
     /// The environment's VSYNC_SOURCE names it: `virtual`, `virtual:RATE`, `wayland`, `x11`, `x11:DISPLAY`, `drm` or
     /// `drm:PATH`. Otherwise it is the first of these that works: the offered surface, an X server that does not belong to a
@@ -104,7 +109,7 @@ extension VsyncSource {
             case .drm: if let source = attempt(.drm, { () throws(TimerError) in try drm(card: rest) }) { return source }
             case nil:
                 let reason = "VSYNC_SOURCE is \(request), which is none of virtual, wayland, x11 and drm"
-                refusals.append((.virtual, reason))
+                refusals.append((kind: .virtual, reason: reason))
             }
             return VsyncSource(kind: .virtual, driver: nil, refusals: refusals, reopen: nil)
         }
@@ -149,7 +154,9 @@ extension VsyncSource {
 }
 
 extension FrameRate {
-    /// Parses a rate: `60`, `59.94`, `60000/1001`. Returns nil if the text is invalid.
+    /// Parses a rate: `60`, `59.94`, `60000/1001`.
+    ///
+    /// Returns nil if the text is invalid.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         if parts.count == 2, let numerator = Int64(parts[0]), let denominator = Int64(parts[1]), numerator > 0,

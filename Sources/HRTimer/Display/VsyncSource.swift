@@ -41,8 +41,9 @@ public final class VsyncSource: Sendable {
         /// No answer came for more than four periods, and for 0.1 s; the calls go on at the display's predicted
         /// refreshes.
         case coasting
-        /// No answer came for 2 s, or the server is gone. The calls go on, and the source still gets requests from time
-        /// to time.
+        /// No answer came for 2 s, or the server is gone.
+        ///
+        /// The calls go on, and the source still gets requests from time to time.
         case lost
     }
 
@@ -55,7 +56,9 @@ public final class VsyncSource: Sendable {
     private let reopen: (@Sendable () throws(TimerError) -> any VsyncDriver)?
     private let generation = hrt_fork_generation()
 
-    /// Creates a virtual display with this rate. Its refreshes begin when its first link is added to a loop.
+    /// Creates a virtual display with this rate.
+    ///
+    /// Its refreshes begin when its first link is added to a loop.
     public convenience init(frameRate: FrameRate) {
         self.init(kind: .virtual, rate: frameRate, driver: nil, reopen: nil)
     }
@@ -103,8 +106,9 @@ extension VsyncSource {
     /// What is known about the display at present.
     public var state: State { core.withLock { $0.displayState(kind) } }
 
-    /// Refreshes a second, as measured, or as given for a virtual display. Until a real display is known, the reported rate,
-    /// or 60.
+    /// Refreshes a second, as measured, or as given for a virtual display.
+    ///
+    /// Until a real display is known, the reported rate, or 60.
     public var framesPerSecond: Double { core.withLock { $0.framesPerSecond } }
 
     /// The time from one refresh to the next.

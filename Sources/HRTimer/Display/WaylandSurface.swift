@@ -78,7 +78,9 @@ extension VsyncSource {
         return VsyncSource(kind: .wayland, driver: driver, refusals: refusals, reopen: nil)
     }
 
-    /// Tells the source that the calling thread is about to commit the Wayland surface. Must be called before each commit.
+    /// Tells the source that the calling thread is about to commit the Wayland surface.
+    ///
+    /// Must be called before each commit.
     ///
     /// If the source needs a report, it requests a frame callback and a presentation with that commit, at most two requests.
     /// Does nothing for sources of other kinds, and for surfaces that the source commits itself.
@@ -87,8 +89,9 @@ extension VsyncSource {
         core.withLock { $0.willCommit($0.now_ns) }
     }
 
-    /// Replaces the former surface and releases it, after the compositor has ended or for another window. Throws the errors of
-    /// `wayland(_:)`, and then keeps the former surface. Throws EINVAL if the source is of another kind.
+    /// Replaces the former surface and releases it, after the compositor has ended or for another window.
+    ///
+    /// Throws the errors of `wayland(_:)`, and then keeps the former surface. Throws EINVAL if the source is of another kind.
     public func attach(_ surface: WaylandSurface) throws(TimerError) {
         guard kind == .wayland, !isInForkedChild else {
             throw TimerError(operation: "attach a surface to a source that is not of one", errorNumber: EINVAL)
@@ -98,8 +101,9 @@ extension VsyncSource {
         hasOpened(driver)
     }
 
-    /// Releases the surface and the display, which may be destroyed once this has returned. Links go on as if the compositor
-    /// had ended. Does nothing for sources of other kinds. Idempotent.
+    /// Releases the surface and the display, which may be destroyed once this has returned.
+    ///
+    /// Links go on as if the compositor had ended. Does nothing for sources of other kinds. Idempotent.
     public func detach() {
         guard kind == .wayland, !isInForkedChild else { return }
         let (gone, links) = core.withLock { core in (core.detach(), core.linksToNotify()) }
@@ -108,8 +112,9 @@ extension VsyncSource {
         notify(links)
     }
 
-    /// What the links do while the surface is hidden; by default they are called as before. Normal calls resume with the first
-    /// refresh that the compositor reports again. Only Wayland surfaces are ever hidden.
+    /// What the links do while the surface is hidden; by default they are called as before.
+    ///
+    /// Normal calls resume with the first refresh that the compositor reports again. Only Wayland surfaces are ever hidden.
     public var whenHidden: WhenHidden {
         get { core.withLock { $0.whenHidden } }
         set {

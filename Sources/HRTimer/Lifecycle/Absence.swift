@@ -6,19 +6,24 @@ extension SuspensionMonitor {
     public struct Absence: Sendable, Hashable {
         /// Why the process could not run, as far as a process can tell.
         public enum Cause: Sendable, Hashable {
-            /// The system slept: `CLOCK_BOOTTIME` went on while `CLOCK_MONOTONIC` stood still. This cause is certain.
+            /// The system slept: `CLOCK_BOOTTIME` went on while `CLOCK_MONOTONIC` stood still.
+            ///
+            /// This cause is certain.
             case systemSuspended
-            /// The monitor's thread neither ran nor waited for a processor. Possible reasons are SIGSTOP, SIGTSTP, a
-            /// debugger, the freezer of the process's cgroup, and a virtual machine whose processors the host took away, or
-            /// which was restored from a snapshot with both clocks ahead by the time that had passed. They cannot be told
-            /// apart. Hosts often take processors away for some milliseconds.
+            /// The monitor's thread neither ran nor waited for a processor.
+            ///
+            /// Possible reasons are SIGSTOP, SIGTSTP, a debugger, the freezer of the process's cgroup, and a virtual machine
+            /// whose processors the host took away, or which was restored from a snapshot with both clocks ahead by the time
+            /// that had passed. They cannot be told apart. Hosts often take processors away for some milliseconds.
             case processStopped
             /// The monitor's thread was ready to run and got no processor, or other threads of the process ran
             /// meanwhile: the machine was busy, and the process was not away.
             case overloaded
-            /// The wall clock was set ahead while the other clocks went on as usual. Either a virtual machine was frozen, or
-            /// restored from a snapshot, together with its monotonic clock, and its wall clock was corrected afterwards; or
-            /// somebody set the clock. They cannot be told apart. Timers on the monotonic clocks notice nothing of it.
+            /// The wall clock was set ahead while the other clocks went on as usual.
+            ///
+            /// Either a virtual machine was frozen, or restored from a snapshot, together with its monotonic clock, and its
+            /// wall clock was corrected afterwards; or somebody set the clock. They cannot be told apart. Timers on the
+            /// monotonic clocks notice nothing of it.
             case wallClockStepped
         }
 
@@ -27,8 +32,9 @@ extension SuspensionMonitor {
         /// How long the process was away, by `CLOCK_BOOTTIME` and by how far the wall clock was set ahead: at least this
         /// long, and at most `uncertainty` longer.
         public let duration: Duration
-        /// By how much the absence may have begun earlier: its begin is only known to be after the last heartbeat. Zero for a
-        /// suspended system, whose clocks are exact.
+        /// By how much the absence may have begun earlier: its begin is only known to be after the last heartbeat.
+        ///
+        /// Zero for a suspended system, whose clocks are exact.
         public let uncertainty: Duration
         /// The part of the absence that `CLOCK_MONOTONIC` does not count, since the system was suspended.
         public let suspended: Duration

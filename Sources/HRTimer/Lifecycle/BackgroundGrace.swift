@@ -31,20 +31,25 @@ public final class BackgroundGrace: Sendable {
         fileprivate let core: Core
         fileprivate let number: Int
 
-        /// Stops the process in the loop's next pass, for when nothing is left to do. Does nothing once the session is over.
-        /// Any thread.
+        /// Stops the process in the loop's next pass, for when nothing is left to do.
+        ///
+        /// Does nothing once the session is over. Any thread.
         public func finish() {
             core.finish(number)
         }
 
-        /// The time until the process is stopped; zero once the session is over. Any thread.
+        /// The time until the process is stopped; zero once the session is over.
+        ///
+        /// Any thread.
         public var remaining: Duration { core.remaining(number) }
     }
 
     let core: Core
     private let sources: Locked<[LoopSource]>
 
-    /// Begins a grace at every SIGTSTP from now on. With a duration of zero or less the process stops in the next pass.
+    /// Begins a grace at every SIGTSTP from now on.
+    ///
+    /// With a duration of zero or less the process stops in the next pass.
     ///
     /// Throws EBUSY if a `LoopSource.signal(_:handler:)` for SIGTSTP or SIGCONT exists already, EMFILE, and EAGAIN if the
     /// signals are blocked and no thread can be made.
@@ -78,8 +83,9 @@ public final class BackgroundGrace: Sendable {
         invalidate()
     }
 
-    /// Ends the grace and restores the handlers of SIGTSTP and SIGCONT. A session that goes on is over then, without stopping
-    /// the process. Idempotent. Any thread.
+    /// Ends the grace and restores the handlers of SIGTSTP and SIGCONT.
+    ///
+    /// A session that goes on is over then, without stopping the process. Idempotent. Any thread.
     public func invalidate() {
         // These are the last references: with them the signals are released.
         let sources = sources.withLock { sources in

@@ -18,7 +18,9 @@ public final class LoopWorker: Sendable {
     public let loop: TimerLoop
     private let thread: LoopThread
 
-    /// Starts the thread, which calls `setUp` and then runs its loop. At most 15 bytes of the name are kept.
+    /// Starts the thread, which calls `setUp` and then runs its loop.
+    ///
+    /// At most 15 bytes of the name are kept.
     ///
     /// `precision` is that of the loop. `realTime` is requested for the thread, see `settingResults`; without it, and above
     /// `.coalesced`, a timer slack of 1 ns is requested. If nothing was added, the thread ends at once. Throws EAGAIN if no
@@ -42,8 +44,9 @@ public final class LoopWorker: Sendable {
         loop = thread.loop
     }
 
-    /// What the kernel granted and refused of `realTime`: one result for each requested setting; none without. Waits
-    /// until the thread has begun to run.
+    /// What the kernel granted and refused of `realTime`: one result for each requested setting; none without.
+    ///
+    /// Waits until the thread has begun to run.
     @available(*, noasync, message: "await awaitSettingResults() instead")
     public var settingResults: [SettingResult] { thread.settingResults }
 
@@ -54,13 +57,15 @@ public final class LoopWorker: Sendable {
     public var isFinished: Bool { thread.hasEnded.isOpen }
 
     /// Ends the work early: after the handler that may be running, its timers are invalid and their handlers freed.
+    ///
     /// Does not wait, unlike `LoopThread.shutdown()`: see `wait()`.
     public func cancel() {
         loop.refuseToRun()
     }
 
-    /// Blocks the calling thread until the work is done and all its handlers are freed. From a handler of this worker
-    /// it returns at once, since it would wait for itself.
+    /// Blocks the calling thread until the work is done and all its handlers are freed.
+    ///
+    /// From a handler of this worker it returns at once, since it would wait for itself.
     @available(*, noasync)
     public func wait() {
         if loop.isOnItsThread { return }

@@ -78,14 +78,17 @@ public final class SuspensionMonitor: Sendable {
         ) { [core] _ in core.beat() }
     }
 
-    /// Checks now, on the monitor's thread, instead of at the next heartbeat. Does not wait for the check.
+    /// Checks now, on the monitor's thread, instead of at the next heartbeat.
+    ///
+    /// Does not wait for the check.
     public func check() {
         engine.reschedule(heart, at: .distantPast)
     }
 
-    /// Makes `timer` count the time of a suspended system as passed, so that its policy decides about the ticks that it
-    /// missed: merge, burst, skip or delay. Its deadline and grid move back by that time, once, when the monitor has noticed
-    /// the suspension.
+    /// Makes `timer` count the time of a suspended system as passed, so that its policy decides about the ticks that it missed:
+    /// merge, burst, skip or delay.
+    ///
+    /// Its deadline and grid move back by that time, once, when the monitor has noticed the suspension.
     ///
     /// A paused timer stays paused. The timer is not held. Adding a timer twice, or an invalid timer, does nothing.
     public func makeUp(_ timer: LoopTimer) {
@@ -97,7 +100,9 @@ public final class SuspensionMonitor: Sendable {
         engine.cancel(heart)
     }
 
-    /// Ends the monitor and frees the handler. Idempotent.
+    /// Ends the monitor and frees the handler.
+    ///
+    /// Idempotent.
     ///
     /// It waits for the monitor's own thread to end, and so for a handler that this thread calls, unless it is called on that
     /// thread. It does not wait for a call by the loop, whether that has begun or not.

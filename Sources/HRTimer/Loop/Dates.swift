@@ -32,7 +32,9 @@ extension TimePoint {
 }
 
 extension LoopTimer {
-    /// The next deadline as a date of the wall clock; see `fireInstant`. Setting NaN does nothing.
+    /// The next deadline as a date of the wall clock; see `fireInstant`.
+    ///
+    /// Setting NaN does nothing.
     ///
     /// A date that was set reads back bit for bit. Any other deadline reads as the same date, bit for bit, until the next call:
     /// the wall clock's offset is read when a date is set or first asked for, and then kept. If the wall clock has been set
@@ -164,7 +166,9 @@ extension DispatchTimeInterval: TimeSpan {
 }
 
 extension DispatchTime: TimePoint {
-    /// Returns the same instant, see `MonotonicInstant(_:)`. Ignores `time`, since Dispatch has no virtual time.
+    /// Returns the same instant, see `MonotonicInstant(_:)`.
+    ///
+    /// Ignores `time`, since Dispatch has no virtual time.
     public func instant(on time: TimeBase) -> MonotonicInstant? { MonotonicInstant(self) }
 }
 #endif

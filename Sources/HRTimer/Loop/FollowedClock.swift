@@ -82,7 +82,9 @@ extension FollowedClock {
 
 extension LoopTimer {
     /// A timer that follows the wall clock or boot time: it fires when that clock reaches `instant`, and if it repeats, at
-    /// every interval of that clock after that. Not in a loop yet.
+    /// every interval of that clock after that.
+    ///
+    /// Not in a loop yet.
     ///
     ///     let noon = LoopTimer(fireAt: WallInstant(nanoseconds: noon_ns), interval: 86_400, repeats: true) { _ in lunch() }
     ///

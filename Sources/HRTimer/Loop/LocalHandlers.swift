@@ -94,8 +94,10 @@ extension TimerLoop {
 }
 
 extension LoopTimer {
-    /// Makes a timer in the calling thread's own loop. Its block may capture what is not `Sendable`, and in a function of the
-    /// main actor may use that actor's state. This thread calls and frees the block, whatever thread invalidates the timer.
+    /// Makes a timer in the calling thread's own loop.
+    ///
+    /// Its block may capture what is not `Sendable`, and in a function of the main actor may use that actor's state. This
+    /// thread calls and frees the block, whatever thread invalidates the timer.
     ///
     ///     var frames = 0                      // no lock, no actor: of this thread
     ///     LoopTimer.scheduledHere(timeInterval: .milliseconds(16), repeats: true) { _ in frames += 1; canvas.draw(frames) }

@@ -67,10 +67,14 @@ public final class LoopObserver: Sendable {
         attachment = Attachment(onItsActor(unless: { repeats && !$0.isValid }, handler))
     }
 
-    /// Whether the observer is valid. False after `invalidate()`, and after the call of an observer that does not repeat.
+    /// Whether the observer is valid.
+    ///
+    /// False after `invalidate()`, and after the call of an observer that does not repeat.
     public var isValid: Bool { attachment.handler != nil }
 
-    /// Takes the observer out of its loop and frees the handler. Idempotent.
+    /// Takes the observer out of its loop and frees the handler.
+    ///
+    /// Idempotent.
     public func invalidate() { end() }
 
     fileprivate func call(_ activity: Activity) {
@@ -98,8 +102,10 @@ extension LoopObserver: LoopItem {
 }
 
 extension TimerLoop {
-    /// Makes the loop notify the observer of what it does in `mode`. An observer may be in several modes of one loop. Adding it
-    /// twice to a mode does nothing, nor does adding an invalid one. A loop that has ended makes the observer invalid.
+    /// Makes the loop notify the observer of what it does in `mode`.
+    ///
+    /// An observer may be in several modes of one loop. Adding it twice to a mode does nothing, nor does adding an invalid one.
+    /// A loop that has ended makes the observer invalid.
     public func add(_ observer: LoopObserver, forMode mode: Mode) { observer.join(self, mode) }
 
     /// Takes the observer out of one mode.

@@ -5,6 +5,7 @@ import HRTimerLibc
 
 extension LoopSource {
     /// Makes a source for a signal: `handler` is called on the loop's thread with the number of signals since its last call.
+    ///
     /// A handler of an actor, as a closure in a global actor's code is, is called on that actor; see `Block`.
     ///
     /// Replaces the process's handler for that signal until the source is invalid and released, and then restores it. Throws

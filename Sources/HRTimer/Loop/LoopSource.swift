@@ -3,7 +3,9 @@ import CHRTimer
 public import HRTimerCore
 import HRTimerLibc
 
-/// A descriptor that a loop watches. Foundation has no public type for that on Linux.
+/// A descriptor that a loop watches.
+///
+/// Foundation has no public type for that on Linux.
 ///
 ///     let source = try LoopSource(descriptor: socket, events: .readable) { source, events in … }
 ///     try TimerLoop.current.add(source, forMode: .default)
@@ -38,8 +40,10 @@ public final class LoopSource: Sendable {
     public enum Triggering: Sendable {
         /// In every pass in which the descriptor is ready.
         case level
-        /// When the descriptor has become ready, or got more, since the last call: `EPOLLET` of `epoll(7)`. The handler must
-        /// read or write a non-blocking descriptor until EAGAIN; there may be no further call for what it leaves.
+        /// When the descriptor has become ready, or got more, since the last call: `EPOLLET` of `epoll(7)`.
+        ///
+        /// The handler must read or write a non-blocking descriptor until EAGAIN; there may be no further call for what it
+        /// leaves.
         case edge
     }
 
@@ -57,7 +61,9 @@ public final class LoopSource: Sendable {
     /// Closes a descriptor that the source has opened itself, when the source is released.
     private let owned: OwnedDescriptor?
 
-    /// A source that is in no loop yet. Its handler gets those of the events that were found.
+    /// A source that is in no loop yet.
+    ///
+    /// Its handler gets those of the events that were found.
     ///
     /// A handler of an actor is called on its actor: at once if the loop's thread is the actor's, as with `TimerLoop.main` and
     /// the main actor; otherwise by a task, and a level-triggered descriptor is not watched until that task has run. A closure
@@ -114,10 +120,14 @@ public final class LoopSource: Sendable {
         attachment = Attachment(handler)
     }
 
-    /// Whether the source is valid. False after `invalidate()`, or if the kernel refused to let the loop watch the descriptor.
+    /// Whether the source is valid.
+    ///
+    /// False after `invalidate()`, or if the kernel refused to let the loop watch the descriptor.
     public var isValid: Bool { attachment.handler != nil }
 
-    /// Whether a run of its loop goes on for this source; see `LoopTimer.keepsLoopRunning`. True at first. Any thread.
+    /// Whether a run of its loop goes on for this source; see `LoopTimer.keepsLoopRunning`.
+    ///
+    /// True at first. Any thread.
     public var keepsLoopRunning: Bool {
         get { attachment.keepsLoopRunning }
         set {
@@ -128,8 +138,10 @@ public final class LoopSource: Sendable {
         }
     }
 
-    /// Takes the source out of its loop and frees the handler. On the loop's own thread no call comes after this has returned;
-    /// on another thread a call that has begun goes on. Idempotent.
+    /// Takes the source out of its loop and frees the handler.
+    ///
+    /// On the loop's own thread no call comes after this has returned; on another thread a call that has begun goes on.
+    /// Idempotent.
     public func invalidate() { end() }
 }
 
@@ -214,8 +226,10 @@ extension LoopSource: LoopItem {
 }
 
 extension TimerLoop {
-    /// Makes the loop watch the descriptor while it runs in `mode`. A source may be in several modes of one loop. Adding it
-    /// twice to a mode, or adding an invalid source, does nothing. In a loop that has ended it becomes invalid. Any thread.
+    /// Makes the loop watch the descriptor while it runs in `mode`.
+    ///
+    /// A source may be in several modes of one loop. Adding it twice to a mode, or adding an invalid source, does nothing. In a
+    /// loop that has ended it becomes invalid. Any thread.
     ///
     /// Throws the error that kept the loop from getting descriptors of its own when it was made (EMFILE, ENFILE), and EINVAL
     /// if the loop has, in any mode, a source of the same descriptor with the other triggering: `epoll(7)` has one triggering

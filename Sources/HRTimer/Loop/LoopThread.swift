@@ -14,7 +14,9 @@ import HRTimerLibc
 /// thread, which runs its loop again. With `loop.isKeptAlive` set to false it ends when the default mode has nothing left, as a
 /// `LoopWorker` does. Any thread may use it; its handlers run one after the other.
 public final class LoopThread: Sendable {
-    /// The thread's loop, kept alive while it has nothing to do. Nothing can be added to it once the thread has ended.
+    /// The thread's loop, kept alive while it has nothing to do.
+    ///
+    /// Nothing can be added to it once the thread has ended.
     public let loop: TimerLoop
     private let thread: pthread_t
     private let results = ThreadSettingResults()
@@ -69,15 +71,19 @@ public final class LoopThread: Sendable {
     }
 
     /// What the kernel granted and refused of `realTime`: one result for each setting that was requested, none without
-    /// `realTime`. Waits until the thread has begun to run.
+    /// `realTime`.
+    ///
+    /// Waits until the thread has begun to run.
     @available(*, noasync, message: "await awaitSettingResults() instead")
     public var settingResults: [SettingResult] { results.all }
 
     /// Returns `settingResults` to an asynchronous function, without blocking a thread.
     public func awaitSettingResults() async -> [SettingResult] { await results.awaitAll() }
 
-    /// Ends the thread, and with it the loop, after the handler that may be running; see `TimerEngine.shutdown()`. When this
-    /// returns, the thread has ended for every caller but its own handlers. Idempotent. Any thread. `pthread_join(3)`.
+    /// Ends the thread, and with it the loop, after the handler that may be running; see `TimerEngine.shutdown()`.
+    ///
+    /// When this returns, the thread has ended for every caller but its own handlers. Idempotent. Any thread.
+    /// `pthread_join(3)`.
     @available(*, noasync)
     public func shutdown() {
         guard mustJoin() else { return }
@@ -110,8 +116,10 @@ public final class LoopThread: Sendable {
 }
 
 extension TimerLoop {
-    /// Starts a thread that runs a loop of its own. At most 15 bytes of its name are kept. `precision` is the loop's; the timer
-    /// slack of its thread is 1 ns except in `.coalesced`, see `PR_SET_TIMERSLACK(2const)`.
+    /// Starts a thread that runs a loop of its own.
+    ///
+    /// At most 15 bytes of its name are kept. `precision` is the loop's; the timer slack of its thread is 1 ns except in
+    /// `.coalesced`, see `PR_SET_TIMERSLACK(2const)`.
     ///
     /// With `realTime` the thread requests those settings from the kernel, its own timer slack among them. A refused setting is
     /// not fatal: `LoopThread.settingResults` has the results.

@@ -3,6 +3,7 @@ public import HRTimerCore
 
 extension LoopTimer {
     /// How much later than its nominal deadline each call of a repeating timer comes, at random; nil, as at first, for none.
+    ///
     /// The grid does not move with it.
     ///
     /// A new value counts at once; one without a seed gets one. As soon as the timer is in a loop, `fireInstant` includes the

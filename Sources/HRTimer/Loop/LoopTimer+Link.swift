@@ -4,8 +4,9 @@ import HRTimerCore
 import Synchronization
 
 extension TimerLoop {
-    /// Makes the loop fire the timer while it runs in `mode`. The loop holds the timer until it is invalidated or has fired
-    /// for the last time.
+    /// Makes the loop fire the timer while it runs in `mode`.
+    ///
+    /// The loop holds the timer until it is invalidated or has fired for the last time.
     ///
     /// A timer may be in many modes of one loop, and has one deadline all the same. Adding it twice to a mode does nothing,
     /// nor does adding an invalid timer, or one that is in another loop. In a loop that has ended, such as that of a thread
@@ -15,9 +16,10 @@ extension TimerLoop {
         timer.attach(to: self, mode)
     }
 
-    /// Takes the timer out of one mode; for `.common`, if it was added for that, out of all common modes. It stays valid.
-    /// Once it is out of its last mode, where `.common` counts as one, the loop releases it, and it may be added to a loop
-    /// again. `CFRunLoopRemoveTimer`. Any thread.
+    /// Takes the timer out of one mode; for `.common`, if it was added for that, out of all common modes.
+    ///
+    /// It stays valid. Once it is out of its last mode, where `.common` counts as one, the loop releases it, and it may be
+    /// added to a loop again. `CFRunLoopRemoveTimer`. Any thread.
     public func remove(_ timer: LoopTimer, forMode mode: Mode) {
         timer.detach(from: self, mode)
     }
@@ -28,6 +30,7 @@ extension TimerLoop {
     }
 
     /// Makes `mode` a common mode: what was or will be added for `.common` is in it too, as with `CFRunLoopAddCommonMode`.
+    ///
     /// There is no way back. O(sets of modes in use), however many timers there are. Any thread.
     public func addCommonMode(_ mode: Mode) {
         core.update { state in
@@ -210,7 +213,9 @@ extension LoopTimer {
 }
 
 extension LoopTimer {
-    /// Whether a run of its loop goes on for this timer. True at first.
+    /// Whether a run of its loop goes on for this timer.
+    ///
+    /// True at first.
     ///
     /// A run ends, as `finished`, when only timers, sources and links that do not keep it running are left in its mode. A run
     /// that finds nothing else returns at once, before any of them fires. While a run goes on for another reason, they fire as

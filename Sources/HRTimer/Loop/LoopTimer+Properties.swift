@@ -16,14 +16,18 @@ extension LoopTimer {
     public var policy: MissedTickPolicy { withState { $0.schedule.recurrence.policy } }
 
     /// The number of nominal deadlines without a call of their own, as of the present or latest call: those that passed during
-    /// the handler before, and if this call was late, those after its own deadline. For a handler on an actor they include the
-    /// ticks of calls that came while this call waited for the actor, and that counted as one with it.
+    /// the handler before, and if this call was late, those after its own deadline.
+    ///
+    /// For a handler on an actor they include the ticks of calls that came while this call waited for the actor, and that
+    /// counted as one with it.
     public var missedTicks: Int { withState { $0.reportedMisses } }
 
     /// The user information that the timer was made with; nil once it is invalid.
     public var userInfo: (any Sendable)? { isInForkedChild ? nil : withState { $0.extras }?.userInfo }
 
-    /// The next deadline. Inside the handler, the one that it was called for. For an invalid timer, the last one it fired for.
+    /// The next deadline.
+    ///
+    /// Inside the handler, the one that it was called for. For an invalid timer, the last one it fired for.
     ///
     /// Setting it moves the next call, and with it the grid of a repeating timer: ticks that were missed before no longer
     /// count. A past instant counts as now. Inside the handler it replaces the deadline that would come next. `distantFuture`
@@ -63,7 +67,9 @@ extension LoopTimer {
         }
     }
 
-    /// Ends the timer: takes it out of its loop, and frees the handler and the user information. Idempotent.
+    /// Ends the timer: takes it out of its loop, and frees the handler and the user information.
+    ///
+    /// Idempotent.
     ///
     /// On the loop's own thread no call comes after this has returned. On another thread a call that has begun goes on;
     /// `invalidateAndWait()` waits for it. A precise call may count as begun up to 4 µs before its deadline. A timer that is due

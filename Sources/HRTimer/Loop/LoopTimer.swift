@@ -63,7 +63,9 @@ public final class LoopTimer: @unchecked Sendable {
         )
     }
 
-    /// A timer that fires one interval from now, and if it repeats, at every interval after that. Not in a loop yet.
+    /// A timer that fires one interval from now, and if it repeats, at every interval after that.
+    ///
+    /// Not in a loop yet.
     ///
     /// Now is what the kernel's clock reads, unless there is a virtual `time`. A loop on another time counts the first interval
     /// again, from when the timer is added. See the property `tolerance` for that parameter, and the type for intervals of
@@ -98,7 +100,9 @@ public final class LoopTimer: @unchecked Sendable {
         state.set(phase, random: time.randomNumber())
     }
 
-    /// A timer that fires at a point in time, say a `Date`, and if it repeats, at every interval after that. Not in a loop yet.
+    /// A timer that fires at a point in time, say a `Date`, and if it repeats, at every interval after that.
+    ///
+    /// Not in a loop yet.
     ///
     /// A point that has passed when it is given counts as the moment when the timer is added to a loop. A point that passes
     /// between the two keeps its grid, and the first call comes at once. A `Date` is converted now, see `fireDate`. NaN in the
@@ -131,8 +135,9 @@ public final class LoopTimer: @unchecked Sendable {
         state.set(phase, random: TimeBase.current.randomNumber())
     }
 
-    /// Makes a timer in the calling thread's loop, in the default mode unless `mode` is given. It fires when the loop runs
-    /// there.
+    /// Makes a timer in the calling thread's loop, in the default mode unless `mode` is given.
+    ///
+    /// It fires when the loop runs there.
     @available(
         *,
         noasync,
@@ -162,8 +167,9 @@ public final class LoopTimer: @unchecked Sendable {
         return timer
     }
 
-    /// Makes a timer for one call at a time. It stays valid after the call and can be armed again by `fireInstant`, in its
-    /// handler too. Not in a loop yet.
+    /// Makes a timer for one call at a time.
+    ///
+    /// It stays valid after the call and can be armed again by `fireInstant`, in its handler too. Not in a loop yet.
     ///
     /// It fires at `point`; by default it is not armed. It is a repeating timer whose interval never passes, and all that is
     /// said of those holds. It keeps its loop running until it is invalidated, armed or not; see `keepsLoopRunning`.
@@ -184,8 +190,9 @@ public final class LoopTimer: @unchecked Sendable {
     }
 
     /// Makes a timer for one call at a time, as the other `rearmable` does, whose first call is at an instant of the wall clock
-    /// or of boot time, which it follows; see `init(fireAt:interval:repeats:policy:phase:userInfo:block:)`. An instant set by
-    /// `fireInstant` is one of the monotonic clock.
+    /// or of boot time, which it follows; see `init(fireAt:interval:repeats:policy:phase:userInfo:block:)`.
+    ///
+    /// An instant set by `fireInstant` is one of the monotonic clock.
     @_disfavoredOverload
     public static func rearmable<Instant: TimerInstant>(
         fireAt instant: Instant,

@@ -25,7 +25,8 @@ public final class LoopTrigger: Sendable {
     ///
     /// A handler of an actor is called on its actor: at once if the loop's thread is the actor's, otherwise by a task; signals
     /// that come meanwhile count as one. A closure in a global actor's code belongs to it.
-    public init(order: Int = 0, @_inheritActorContext handler: @escaping @isolated(any) @Sendable (LoopTrigger) -> Void) {
+    public init(order: Int = 0, @_inheritActorContext handler: @escaping @isolated(any) @Sendable (LoopTrigger) -> Void)
+    {
         self.order = order
         attachment = Attachment(Self.handler(handler))
     }
@@ -38,8 +39,9 @@ public final class LoopTrigger: Sendable {
         return { trigger in calls.call(on: actor, unless: { !trigger.isValid }) { plain(trigger) } }
     }
 
-    /// Makes the loop call the handler in its next pass in a mode of the trigger. Wakes the loop, which `CFRunLoopSourceSignal`
-    /// does not. A signal is kept until there is such a pass.
+    /// Makes the loop call the handler in its next pass in a mode of the trigger.
+    ///
+    /// Wakes the loop, which `CFRunLoopSourceSignal` does not. A signal is kept until there is such a pass.
     public func signal() {
         signalled.store(true, ordering: .sequentiallyConsistent)
         attachment.position?.loop.wakeIfWaiting()
@@ -51,7 +53,9 @@ public final class LoopTrigger: Sendable {
     /// Whether the trigger is valid; false after `invalidate()`.
     public var isValid: Bool { attachment.handler != nil }
 
-    /// Takes the trigger out of its loop and frees the handler. Idempotent.
+    /// Takes the trigger out of its loop and frees the handler.
+    ///
+    /// Idempotent.
     public func invalidate() { end() }
 
     /// Calls the handler if there was a signal. Returns true if it was called.
@@ -81,8 +85,10 @@ extension LoopTrigger: LoopItem {
 }
 
 extension TimerLoop {
-    /// Makes the loop serve the trigger in `mode`. A trigger may be in several modes of one loop. Adding it twice to a mode
-    /// does nothing, nor does adding an invalid one. A loop that has ended makes the trigger invalid.
+    /// Makes the loop serve the trigger in `mode`.
+    ///
+    /// A trigger may be in several modes of one loop. Adding it twice to a mode does nothing, nor does adding an invalid one. A
+    /// loop that has ended makes the trigger invalid.
     public func add(_ trigger: LoopTrigger, forMode mode: Mode) { trigger.join(self, mode) }
 
     /// Takes the trigger out of one mode.

@@ -17,8 +17,9 @@ import HRTimerLibc
 /// (`thread(name:precision:time:)`), and return to NIO with `eventLoop.execute`.
 extension TimerLoop {
     /// Returns a descriptor that is readable while the loop has something to do: a timer is due, a source is ready, a block
-    /// waits, or another thread woke the loop. It belongs to the loop: do not read or close it. Each call looks it up,
-    /// O(descriptors of the process).
+    /// waits, or another thread woke the loop.
+    ///
+    /// It belongs to the loop: do not read or close it. Each call looks it up, O(descriptors of the process).
     ///
     /// The descriptor is an `epoll(7)` set, which polls like any other descriptor. Not for a loop on a virtual time. Throws
     /// the error that kept the loop from getting descriptors when it was made (EMFILE, ENFILE).
@@ -26,9 +27,10 @@ extension TimerLoop {
         try waiter.descriptor()
     }
 
-    /// Does in one pass, without waiting, what there is to do in `mode`, and sets the descriptor for what comes next. Must be
-    /// called once more after a `run` outside of it. For `TimerLoop.main` it also serves the main queue, if that belongs to
-    /// the main thread and this is not called in one of the queue's blocks.
+    /// Does in one pass, without waiting, what there is to do in `mode`, and sets the descriptor for what comes next.
+    ///
+    /// Must be called once more after a `run` outside of it. For `TimerLoop.main` it also serves the main queue, if that
+    /// belongs to the main thread and this is not called in one of the queue's blocks.
     ///
     /// `.common` counts as `.default`. Does nothing while another thread runs a loop that is no thread's own. Where it could
     /// never do anything, so that the host would find the descriptor readable for ever, it ends the program: on another
@@ -84,6 +86,7 @@ extension TimerLoop {
 ///     event_base_free(base)
 extension TimerLoop {
     /// Creates a loop that `base`, a `struct event_base *` of libevent 2.1 or newer, waits for and runs on the base's thread.
+    ///
     /// Must be called on that thread too.
     ///
     /// The loop's work comes as events of the base's default priority, in the default mode; timers are as exact as in a loop
@@ -106,8 +109,9 @@ extension TimerLoop {
     }
 
     /// Makes `base`, a `struct event_base *` of libevent, run this loop in `mode` from now until the returned host is
-    /// cancelled, which must be before the base is freed. The loop is held until then. Must be called on the base's thread,
-    /// and cancelled there.
+    /// cancelled, which must be before the base is freed.
+    ///
+    /// The loop is held until then. Must be called on the base's thread, and cancelled there.
     ///
     ///     let host = try TimerLoop.main.serve(onEventBase: base)   // and with it the main queue
     ///
@@ -151,8 +155,10 @@ extension TimerLoop {
         }
     }
 
-    /// Ends the loop and takes it off its base, which can be used and freed from then on. The loop's timers and sources
-    /// become invalid, their handlers are freed. `LoopHost.cancel()`, in contrast, leaves a loop that goes on.
+    /// Ends the loop and takes it off its base, which can be used and freed from then on.
+    ///
+    /// The loop's timers and sources become invalid, their handlers are freed. `LoopHost.cancel()`, in contrast, leaves a loop
+    /// that goes on.
     ///
     /// Must be called on the base's thread; one of the loop's handlers may do so. The loop's last reference has the same
     /// effect: it must then go on that thread, before the base is freed. Idempotent; does nothing to a loop that is on no

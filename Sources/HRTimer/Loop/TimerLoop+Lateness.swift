@@ -3,6 +3,7 @@ public import HRTimerCore
 
 extension TimerLoop {
     /// Calls `handler` on the loop's thread after each call of a timer that was later than `bound`, with what made it late.
+    ///
     /// Calls of display links and of ticks on the loop count too. The result may be dropped, or kept for `cancel()`.
     ///
     /// The cause `loopBusy` is time in which the loop did something else than call timers, ran in other modes or did not run.
@@ -15,8 +16,9 @@ extension TimerLoop {
         core.watch().add(beyond: bound.nanosecondsOrZero, handler)
     }
 
-    /// The recorder of what the loop's thread does for its timers; nil, the default, records nothing. One recorder may serve
-    /// many engines and loops. Any thread.
+    /// The recorder of what the loop's thread does for its timers; nil, the default, records nothing.
+    ///
+    /// One recorder may serve many engines and loops. Any thread.
     public var flightRecorder: FlightRecorder? {
         get { core.observer.reports?.flightRecorder }
         set {

@@ -3,8 +3,10 @@ import HRTimerCore
 
 // Blocks for the next pass.
 extension TimerLoop {
-    /// Calls `block` once, in the loop's next pass in one of `modes`, after blocks that were added before it; blocks of a
-    /// lower `order` come first. Wakes the loop, unlike Foundation's.
+    /// Calls `block` once, in the loop's next pass in one of `modes`, after blocks that were added before it; blocks of a lower
+    /// `order` come first.
+    ///
+    /// Wakes the loop, unlike Foundation's.
     ///
     /// A pass calls blocks when it begins, and again when its timers and descriptors were called: what a handler of a timer
     /// or a descriptor adds comes in the same pass, what a block adds comes later. The block is never called if the loop does
@@ -82,8 +84,9 @@ struct DelayedPerforms: Sendable {
 
 // Blocks for later.
 extension TimerLoop {
-    /// Calls `block` once, `delay` from now or later, in one of `modes`. With a delay of zero or less it waits for the next
-    /// pass.
+    /// Calls `block` once, `delay` from now or later, in one of `modes`.
+    ///
+    /// With a delay of zero or less it waits for the next pass.
     ///
     ///     loop.perform(afterDelay: 0.5) { hide(toast) }
     ///
@@ -121,8 +124,9 @@ extension TimerLoop {
         return timer.isInLoop
     }
 
-    /// Cancels the delayed requests for this target and key that have not come yet; all of the target's if `key` is nil. Any
-    /// thread.
+    /// Cancels the delayed requests for this target and key that have not come yet; all of the target's if `key` is nil.
+    ///
+    /// Any thread.
     public func cancelPreviousPerformRequests(withTarget target: AnyObject, key: String? = nil) {
         let timers = delayed.withLock { $0.take(target: ObjectIdentifier(target), key: key) }
         for timer in timers { timer.invalidate() }
@@ -163,8 +167,9 @@ private final class PerformTicket: Sendable {
 }
 
 extension TimerLoop {
-    /// Calls `block` once in the loop's next pass in one of `modes`. If `wait` is true, returns only when the block has
-    /// returned: `performSelector(onThread:with:waitUntilDone:modes:)`.
+    /// Calls `block` once in the loop's next pass in one of `modes`.
+    ///
+    /// If `wait` is true, returns only when the block has returned: `performSelector(onThread:with:waitUntilDone:modes:)`.
     ///
     /// Called on the loop's own thread with `wait`, it calls the block at once. The loop has to run, or to be hosted, as long
     /// as a caller waits. Returns false if the block will not be called because the loop has ended; with `wait`, also if
@@ -194,8 +199,9 @@ extension TimerLoop {
         }
     }
 
-    /// Calls `block` on the main actor's thread, in the next pass of `TimerLoop.main`. If `wait` is true, returns only when
-    /// the block has returned: `performSelector(onMainThread:with:waitUntilDone:)`.
+    /// Calls `block` on the main actor's thread, in the next pass of `TimerLoop.main`.
+    ///
+    /// If `wait` is true, returns only when the block has returned: `performSelector(onMainThread:with:waitUntilDone:)`.
     ///
     /// Called on the main thread with `wait`, it calls the block at once. If the main thread runs neither the loop nor the
     /// main queue, a caller that waits does so for ever, as with Foundation's. In asynchronous code call a `@MainActor`

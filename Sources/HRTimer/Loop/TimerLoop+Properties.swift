@@ -2,19 +2,27 @@
 public import HRTimerCore
 
 extension TimerLoop {
-    /// The mode of the innermost run; nil if the loop does not run. Any thread.
+    /// The mode of the innermost run; nil if the loop does not run.
+    ///
+    /// Any thread.
     public var currentMode: Mode? { state.withLock { $0.run?.mode } }
 
-    /// Whether the loop sleeps, waiting for something to do. Any thread.
+    /// Whether the loop sleeps, waiting for something to do.
+    ///
+    /// Any thread.
     public var isWaiting: Bool { state.withLock { $0.core.isParked } }
 
-    /// Whether a run goes on while the loop has nothing to do: then only `stop()` or a limit ends it. Any thread.
+    /// Whether a run goes on while the loop has nothing to do: then only `stop()` or a limit ends it.
+    ///
+    /// Any thread.
     public var isKeptAlive: Bool {
         get { state.withLock { $0.isKeptAlive } }
         set { change { $0.isKeptAlive = newValue } }
     }
 
-    /// How exact the loop's timers are, unless a timer asks for more; `.coalesced` by default. Any thread, at any time.
+    /// How exact the loop's timers are, unless a timer asks for more; `.coalesced` by default.
+    ///
+    /// Any thread, at any time.
     ///
     /// * `.coalesced`: one absolute kernel deadline (`timerfd_settime(2)`), and a timer's `tolerance` is used to share it. A
     ///   timer without tolerance is as exact as in `.normal`.
@@ -32,7 +40,9 @@ extension TimerLoop {
     }
 
     /// The processor time that the loop may spin away for precise deadlines, as a share of one core: 0 ... 1, clamped; NaN
-    /// counts as 0. Where it does not suffice, the spin windows shrink, down to `.normal`. Any thread.
+    /// counts as 0.
+    ///
+    /// Where it does not suffice, the spin windows shrink, down to `.normal`. Any thread.
     ///
     /// Nil is the default: the loop shares 0.0125 with all engines and loops of the process that have no budget of their own.
     /// That is 12.5 µs a fire of a 1 kHz timer, if there is no other.
@@ -54,10 +64,11 @@ extension TimerLoop {
 }
 
 extension TimerLoop {
-    /// Counts of what the loop has done so far, like those of an engine. Fires are calls of timers. Wake-ups that
-    /// descriptors, blocks and other threads cause count too. Missed ticks count when a call reports them. Wake-ups saved are
-    /// deadlines that were called in the pass of another one. Early wakes count anew when the `spinBudget` is changed. Any
-    /// thread.
+    /// Counts of what the loop has done so far, like those of an engine.
+    ///
+    /// Fires are calls of timers. Wake-ups that descriptors, blocks and other threads cause count too. Missed ticks count when
+    /// a call reports them. Wake-ups saved are deadlines that were called in the pass of another one. Early wakes count anew
+    /// when the `spinBudget` is changed. Any thread.
     public var statistics: TimerStatistics {
         var statistics = state.withLock { $0.core.account.statistics }
         statistics.lateness = core.observer.statistics
@@ -68,7 +79,9 @@ extension TimerLoop {
     }
 
     /// The lateness of the calls of the loop's timers so far, from the deadline to the call, also where a mode without the
-    /// timer ran meanwhile. A copy. O(buckets). Any thread.
+    /// timer ran meanwhile.
+    ///
+    /// A copy. O(buckets). Any thread.
     public var lateness: LatencyHistogram {
         state.withLock { $0.core.account.latenessSoFar }
     }

@@ -5,8 +5,10 @@ public import HRTimerCore
 extension TimerLoop {
     /// Why a run ended: `CFRunLoopRunResult`.
     public enum RunResult: String, Sendable, Hashable, CaseIterable {
-        /// Nothing was left that could ever happen, or there was nothing to begin with. Also where nothing could be run: on
-        /// another thread than the loop's own, in `.common`, in a loop that a host runs, and in one that has ended.
+        /// Nothing was left that could ever happen, or there was nothing to begin with.
+        ///
+        /// Also where nothing could be run: on another thread than the loop's own, in `.common`, in a loop that a host runs,
+        /// and in one that has ended.
         case finished
         /// `stop()` was called, or the loop has ended.
         case stopped
@@ -16,10 +18,11 @@ extension TimerLoop {
         case handledSource
     }
 
-    /// Runs in the default mode until `stop()`, or until nothing is left that could ever happen: no timer, no source, no
-    /// block. Returns at once if there is nothing to begin with; see `isKeptAlive`. On the main thread the main queue counts
-    /// as a source of `TimerLoop.main`, whose runs therefore return by `stop()` alone. Where the main queue no longer belongs
-    /// to the main thread, its blocks and the main actor's tasks wait until a run that one of them began has returned.
+    /// Runs in the default mode until `stop()`, or until nothing is left that could ever happen: no timer, no source, no block.
+    ///
+    /// Returns at once if there is nothing to begin with; see `isKeptAlive`. On the main thread the main queue counts as a
+    /// source of `TimerLoop.main`, whose runs therefore return by `stop()` alone. Where the main queue no longer belongs to the
+    /// main thread, its blocks and the main actor's tasks wait until a run that one of them began has returned.
     ///
     /// Unlike Foundation's `run()`, this one does end with `stop()`. On another thread than the loop's own it does nothing.
     @available(
@@ -32,8 +35,10 @@ extension TimerLoop {
         run(in: .default, limit_ns: .max, returnsAfterSource: false) ?? .finished
     }
 
-    /// Runs in the default mode until `limit`, an instant or a `Date`, or until `run()` would end. A past limit makes one
-    /// pass, which fires what is due and does not wait; so does a date of NaN. `distantFuture` is no limit.
+    /// Runs in the default mode until `limit`, an instant or a `Date`, or until `run()` would end.
+    ///
+    /// A past limit makes one pass, which fires what is due and does not wait; so does a date of NaN. `distantFuture` is no
+    /// limit.
     @available(
         *,
         noasync,
@@ -44,8 +49,10 @@ extension TimerLoop {
         run(in: .default, limit_ns: limit_ns(limit), returnsAfterSource: false) ?? .finished
     }
 
-    /// Runs in `mode` until one source was handled, or until `limit`. Any number of timers, observers and performed blocks
-    /// may be called meanwhile. A past limit makes one pass without waiting.
+    /// Runs in `mode` until one source was handled, or until `limit`.
+    ///
+    /// Any number of timers, observers and performed blocks may be called meanwhile. A past limit makes one pass without
+    /// waiting.
     ///
     /// Returns false if nothing was run: on another thread than the loop's own, in `.common`, or with neither a timer nor a
     /// source nor a block in `mode`. Returns true also if the run ended early because nothing was left, or through `stop()`.
@@ -60,7 +67,9 @@ extension TimerLoop {
     }
 
     /// Runs in `mode` for at most `duration`, or until `run()` would end; with `returnsAfterSource` only until one source was
-    /// handled: `CFRunLoopRunInMode`. Zero, less and NaN make one pass.
+    /// handled: `CFRunLoopRunInMode`.
+    ///
+    /// Zero, less and NaN make one pass.
     @available(
         *,
         noasync,
@@ -83,7 +92,9 @@ extension TimerLoop {
     }
 
     /// Ends the innermost run, after its current pass if there is one: the due timers, ready sources and blocks of that pass
-    /// still come, and it does not sleep first. Has no effect if no run goes on. Any thread.
+    /// still come, and it does not sleep first.
+    ///
+    /// Has no effect if no run goes on. Any thread.
     public func stop() {
         core.update { state in
             guard !state.isEnded, state.run != nil else { return false }
@@ -92,8 +103,9 @@ extension TimerLoop {
         }
     }
 
-    /// Makes the loop pass once more through all that it has to do, at once if it sleeps. Several wakes before that pass
-    /// count as one. Any thread; also from a signal handler.
+    /// Makes the loop pass once more through all that it has to do, at once if it sleeps.
+    ///
+    /// Several wakes before that pass count as one. Any thread; also from a signal handler.
     public func wakeUp() {
         if core.isInForkedChild { return }
         waiter.wake()

@@ -4,7 +4,9 @@ public import Dispatch
 public import HRTimerCore
 import HRTimerLibc
 
-/// The hosting that `serve(on:)` began: another event loop runs a `TimerLoop`. It goes on without this object. Any thread.
+/// The hosting that `serve(on:)` began: another event loop runs a `TimerLoop`.
+///
+/// It goes on without this object. Any thread.
 public final class LoopHost: Sendable {
     private let end: Locked<(@Sendable () -> Void)?>
 
@@ -12,8 +14,10 @@ public final class LoopHost: Sendable {
         self.end = Locked(end)
     }
 
-    /// Ends the hosting, after the handler that may be running, and releases the loop, which goes on and may be hosted again
-    /// or run. Idempotent. Any thread; for an `event_base` only the base's own.
+    /// Ends the hosting, after the handler that may be running, and releases the loop, which goes on and may be hosted again or
+    /// run.
+    ///
+    /// Idempotent. Any thread; for an `event_base` only the base's own.
     public func cancel() {
         let end = end.withLock { $0.take() }
         end?()
@@ -21,7 +25,9 @@ public final class LoopHost: Sendable {
 }
 
 extension TimerLoop {
-    /// Makes `queue` run the loop in `mode` from now until the returned host is cancelled. The loop is held until then.
+    /// Makes `queue` run the loop in `mode` from now until the returned host is cancelled.
+    ///
+    /// The loop is held until then.
     ///
     ///     try loop.serve(on: queue)
     ///     try TimerLoop.main.serve(on: .main)   // under Foundation's RunLoop.main.run()
@@ -120,8 +126,10 @@ extension TimerLoop {
 }
 
 extension TimerLoop {
-    /// Makes the calling thread's run loop, Foundation's `RunLoop.current`, run this loop in `mode` whenever the run loop
-    /// runs in one of its common modes, until the returned host is cancelled or the thread ends. The loop is held until then.
+    /// Makes the calling thread's run loop, Foundation's `RunLoop.current`, run this loop in `mode` whenever the run loop runs
+    /// in one of its common modes, until the returned host is cancelled or the thread ends.
+    ///
+    /// The loop is held until then.
     ///
     ///     let host = try TimerLoop.current.serveOnCurrentRunLoop()
     ///     RunLoop.current.run()   // on any thread

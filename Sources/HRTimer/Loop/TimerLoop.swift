@@ -32,7 +32,9 @@ public final class TimerLoop: Sendable {
         core = LoopCore(time: time, waiter: waiter)
     }
 
-    /// Creates a loop that is no thread's own. While a thread runs it, it is that thread's loop, and its `current`.
+    /// Creates a loop that is no thread's own.
+    ///
+    /// While a thread runs it, it is that thread's loop, and its `current`.
     ///
     /// For tests, on a virtual time: such a loop never sleeps, but moves the clock to its next deadline.
     public convenience init(time: TimeBase = .current, precision: TimerPrecision = .coalesced) {
@@ -45,8 +47,10 @@ public final class TimerLoop: Sendable {
         self.init(owner: .free, time: .kernel, waiter: waiter)
     }
 
-    /// The loop of the calling thread, made on first use. There always is one, even in an exhausted process. It is `main` on
-    /// the main thread, and on any thread in a block of the main queue.
+    /// The loop of the calling thread, made on first use.
+    ///
+    /// There always is one, even in an exhausted process. It is `main` on the main thread, and on any thread in a block of the
+    /// main queue.
     ///
     /// Not for asynchronous functions, which have no thread of their own.
     @available(
@@ -63,7 +67,9 @@ public final class TimerLoop: Sendable {
         return loop
     }
 
-    /// The loop of the main thread, for any thread. It lives as long as the process.
+    /// The loop of the main thread, for any thread.
+    ///
+    /// It lives as long as the process.
     ///
     /// While it runs in a common mode it serves libdispatch's main queue, and so the main actor, as Foundation's main loop
     /// does. The queue is one more source, served after the timers of each pass; it keeps `run()` from returning for lack of

@@ -14,11 +14,15 @@ public struct Backoff: Sendable, Hashable {
     public enum Randomness: Sendable, Hashable {
         /// Waits are not random.
         case none
-        /// Uniform between zero and the wait without jitter. Puts the least load on the server.
+        /// Uniform between zero and the wait without jitter.
+        ///
+        /// Puts the least load on the server.
         case full
         /// Half of the wait without jitter, plus a uniform part of the other half: never too soon.
         case equal
-        /// Uniform between the initial wait and three times the previous wait, at most the maximum. The factor is not used.
+        /// Uniform between the initial wait and three times the previous wait, at most the maximum.
+        ///
+        /// The factor is not used.
         case decorrelated
     }
 
@@ -28,8 +32,9 @@ public struct Backoff: Sendable, Hashable {
     private let maximum: Duration
     /// How waits are randomized.
     public var jitter: Randomness
-    /// The seed of random waits. If it is nil, each retry has another seed; inside of a virtual time that one follows from
-    /// the virtual time's seed.
+    /// The seed of random waits.
+    ///
+    /// If it is nil, each retry has another seed; inside of a virtual time that one follows from the virtual time's seed.
     public var seed: UInt64?
 
     /// Returns a backoff in which each wait is `factor` times the previous one, from `initial` on, at most `maximum`.

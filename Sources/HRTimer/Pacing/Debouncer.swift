@@ -18,8 +18,9 @@ public import HRTimerCore
 public final class Debouncer<Element: Sendable>: Sendable {
     private let calls: PacedCalls<Element>
 
-    /// Calls the handler on the queue, one call at a time even on a concurrent queue; without a queue, on the engine's thread. With
-    /// a period of zero or less, or NaN, everything passes.
+    /// Calls the handler on the queue, one call at a time even on a concurrent queue; without a queue, on the engine's thread.
+    ///
+    /// With a period of zero or less, or NaN, everything passes.
     public convenience init(
         for period: some TimeSpan,
         edges: BurstEdges = .trailing,
@@ -46,20 +47,24 @@ public final class Debouncer<Element: Sendable>: Sendable {
 
     deinit { calls.release() }
 
-    /// Takes an element. Does not call the handler itself, and returns at once. Returns false after `cancel()`, and once the
-    /// engine has ended.
+    /// Takes an element.
+    ///
+    /// Does not call the handler itself, and returns at once. Returns false after `cancel()`, and once the engine has ended.
     @discardableResult
     public func send(_ element: Element) -> Bool { calls.pacer.send(element) }
 
-    /// Has the handler called now with the element that waits, if one does, as at the end of its period. Does not wait for
-    /// the call. Release the debouncer after this to end it with that call; `cancel()` may come before the call, and prevents it.
+    /// Has the handler called now with the element that waits, if one does, as at the end of its period.
+    ///
+    /// Does not wait for the call. Release the debouncer after this to end it with that call; `cancel()` may come before the
+    /// call, and prevents it.
     public func flush() { calls.pacer.flush() }
 
     /// Drops the elements that wait, and ends the period: the next element is the first one again.
     package func discard() { calls.pacer.discard() }
 
-    /// Ends the debouncer for good, drops the elements that wait, and frees the handler. A call that has begun goes on. If
-    /// the handler itself calls this, no call follows after this returned. Idempotent.
+    /// Ends the debouncer for good, drops the elements that wait, and frees the handler.
+    ///
+    /// A call that has begun goes on. If the handler itself calls this, no call follows after this returned. Idempotent.
     ///
     /// A flushed element is dropped too if its call has not begun: after `cancel()` no call begins.
     /// Releasing the last reference instead drops only what was not flushed.

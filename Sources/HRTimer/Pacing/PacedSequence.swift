@@ -72,8 +72,10 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
         PacedSequence(self, .debounce, edges, period) { clock.host }
     }
 
-    /// Returns an element at once, and then at most one for each `period`: the latest one, when the period is over, even if
-    /// no other comes. For other edges see `BurstEdges`.
+    /// Returns an element at once, and then at most one for each `period`: the latest one, when the period is over, even if no
+    /// other comes.
+    ///
+    /// For other edges see `BurstEdges`.
     ///
     ///     for await position in player.positions.throttle(for: .milliseconds(100), on: .monotonic) { show(position) }
     ///

@@ -43,7 +43,9 @@ public struct Retry: Sendable {
         self.attempts = attempts
     }
 
-    /// Creates a retry with a limit in time. A limit of zero or less, or NaN, cancels the first attempt before it begins.
+    /// Creates a retry with a limit in time.
+    ///
+    /// A limit of zero or less, or NaN, cancels the first attempt before it begins.
     public init(_ backoff: Backoff, attempts: Int = .max, within limit: some TimeSpan) {
         self.backoff = backoff
         self.attempts = attempts

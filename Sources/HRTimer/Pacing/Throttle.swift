@@ -15,8 +15,9 @@ public import HRTimerCore
 public final class Throttle<Element: Sendable>: Sendable {
     private let calls: PacedCalls<Element>
 
-    /// Calls the handler on the queue, one call at a time even on a concurrent queue; without a queue, on the engine's thread. With
-    /// a period of zero or less, or NaN, everything passes.
+    /// Calls the handler on the queue, one call at a time even on a concurrent queue; without a queue, on the engine's thread.
+    ///
+    /// With a period of zero or less, or NaN, everything passes.
     public convenience init(
         for period: some TimeSpan,
         edges: BurstEdges = .both,

@@ -2,8 +2,9 @@
 public import HRTimerCore
 
 extension TimerSource {
-    /// Calls `handler` with a report after each call of the event handler that is later than `bound`, where that call ran. The
-    /// returned subscription may be dropped, or kept for `cancel()`.
+    /// Calls `handler` with a report after each call of the event handler that is later than `bound`, where that call ran.
+    ///
+    /// The returned subscription may be dropped, or kept for `cancel()`.
     ///
     /// Lateness counts from the nominal deadline that the call was due for. The report says what made the call late: `delivery`
     /// is time on the way to a busy queue, loop or actor; `handlerBefore` is time in which the handler's previous call ran on.

@@ -100,8 +100,10 @@ public final class TimerRegistry: Sendable {
         if !holds { throw TimerError(operation: "execute a task: \(rule())", errorNumber: EINVAL) }
     }
 
-    /// Ends a task for good, unlike `suspendAll()`. Returns false if the task had already ended. After this has returned on the
-    /// task's queue, or on the engine's thread, no call of the task begins there.
+    /// Ends a task for good, unlike `suspendAll()`.
+    ///
+    /// Returns false if the task had already ended. After this has returned on the task's queue, or on the engine's thread, no
+    /// call of the task begins there.
     @discardableResult
     public func cancel(_ key: Key) -> Bool {
         let task = state.withLock { $0.tasks.removeValue(forKey: key) }
@@ -109,7 +111,9 @@ public final class TimerRegistry: Sendable {
         return task != nil
     }
 
-    /// Ends every task. New tasks may be started afterwards.
+    /// Ends every task.
+    ///
+    /// New tasks may be started afterwards.
     public func cancelAll() {
         let tasks = state.withLock { state in
             defer { state.tasks = [:] }
@@ -129,12 +133,16 @@ public final class TimerRegistry: Sendable {
         state.withLock { state in state.tasks.keys.filter { $0.name == name } }.sorted { $0.number < $1.number }
     }
 
-    /// Holds back all calls, also of tasks that are started later: for an app that goes to the background. Idempotent.
+    /// Holds back all calls, also of tasks that are started later: for an app that goes to the background.
+    ///
+    /// Idempotent.
     public func suspendAll() {
         setSuspended(true)
     }
 
-    /// Lets the calls come again. What passed meanwhile becomes what each task's policy says, by default one call. Idempotent.
+    /// Lets the calls come again.
+    ///
+    /// What passed meanwhile becomes what each task's policy says, by default one call. Idempotent.
     public func resumeAll() {
         setSuspended(false)
     }

@@ -2,9 +2,10 @@
 public import Dispatch
 
 extension TimerSource {
-    /// A source that is not active yet and runs its handlers on the engine's thread or, if there is one, on `queue`, one call at a
-    /// time, even on a concurrent queue. A strict source counts leeway as zero: it fires at the deadline, even if another timer
-    /// could share the wake-up.
+    /// A source that is not active yet and runs its handlers on the engine's thread or, if there is one, on `queue`, one call
+    /// at a time, even on a concurrent queue.
+    ///
+    /// A strict source counts leeway as zero: it fires at the deadline, even if another timer could share the wake-up.
     ///
     /// On a queue the handler is submitted when the deadline has come, so it runs later than on the engine's thread by the queue's thread
     /// hop. A precise engine submits it earlier by a lead, the learned duration of that hop, and the block spins for the rest,
@@ -41,8 +42,9 @@ extension TimerSource {
         return .init(queue: queue, submission: submission)
     }
 
-    /// Runs the handlers on `queue` from the next call on; nil for the engine's thread. GCD allows this before activation
-    /// alone. A call that was submitted before is made where it was submitted.
+    /// Runs the handlers on `queue` from the next call on; nil for the engine's thread.
+    ///
+    /// GCD allows this before activation alone. A call that was submitted before is made where it was submitted.
     public func setTarget(queue: DispatchQueue?) {
         core.setTarget(queue.map { Self.target($0) })
     }
@@ -66,7 +68,9 @@ extension TimerSource {
         schedule(deadline: MonotonicInstant(deadline), repeating: Duration(interval), leeway: Self.leeway(leeway))
     }
 
-    /// Schedules the source with an interval in seconds. An infinite interval fires once, and so does NaN, where GCD traps.
+    /// Schedules the source with an interval in seconds.
+    ///
+    /// An infinite interval fires once, and so does NaN, where GCD traps.
     @_disfavoredOverload
     public func schedule(
         deadline: DispatchTime,
@@ -85,7 +89,9 @@ extension TimerSource {
         schedule(deadline: WallInstant(deadline), repeating: Duration(interval), leeway: Self.leeway(leeway))
     }
 
-    /// Schedules the source on the time of day, with an interval in seconds. An infinite interval fires once, and so does NaN.
+    /// Schedules the source on the time of day, with an interval in seconds.
+    ///
+    /// An infinite interval fires once, and so does NaN.
     public func schedule(
         wallDeadline deadline: DispatchWallTime,
         repeating interval: Double,
@@ -105,8 +111,9 @@ extension TimerSource {
 }
 
 extension TimerEngine {
-    /// Submits `work` to `queue` at `deadline`, as `DispatchQueue.asyncAfter` does, and returns a token. `cancel(_:)` frees
-    /// closure and slot at once, but does not withdraw work that was already submitted.
+    /// Submits `work` to `queue` at `deadline`, as `DispatchQueue.asyncAfter` does, and returns a token.
+    ///
+    /// `cancel(_:)` frees closure and slot at once, but does not withdraw work that was already submitted.
     ///
     /// For a past deadline the calling thread submits at once, without the engine's thread: no lateness is recorded, and the
     /// token is stale. `distantFuture` never submits. A `Date` is converted now, and a `Date` of NaN means now. The work may
@@ -132,7 +139,9 @@ extension TimerEngine {
         }
     }
 
-    /// Submits `work` to `queue` once `delay` has passed; NaN means now. See `schedule(at:tolerance:on:qos:flags:execute:)`.
+    /// Submits `work` to `queue` once `delay` has passed; NaN means now.
+    ///
+    /// See `schedule(at:tolerance:on:qos:flags:execute:)`.
     @discardableResult
     public func schedule(
         after delay: some TimeSpan,
@@ -154,8 +163,10 @@ extension TimerEngine {
 }
 
 extension MonotonicInstant {
-    /// The same instant: on Linux a `DispatchTime` is nanoseconds of `CLOCK_MONOTONIC`. A time that does not fit is
-    /// `distantFuture`. Zero, which Dispatch takes for now, is `distantPast`, which means now as a deadline.
+    /// The same instant: on Linux a `DispatchTime` is nanoseconds of `CLOCK_MONOTONIC`.
+    ///
+    /// A time that does not fit is `distantFuture`. Zero, which Dispatch takes for now, is `distantPast`, which means now as a
+    /// deadline.
     public init(_ time: DispatchTime) {
         let nanoseconds = Int64(clamping: time.uptimeNanoseconds)
         self = nanoseconds == 0 ? .distantPast : Self(nanoseconds: nanoseconds)

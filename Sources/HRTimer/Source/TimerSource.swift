@@ -23,7 +23,9 @@ public final class TimerSource: Sendable {
     @usableFromInline package let core: SourceCore
 
     /// A source that is not active yet and runs its handlers on the loop's thread, in a pass in one of `modes`: later than on
-    /// the engine's thread by a wake-up of the loop. Calls that the loop has not run when it ends are not made.
+    /// the engine's thread by a wake-up of the loop.
+    ///
+    /// Calls that the loop has not run when it ends are not made.
     public convenience init(
         engine: TimerEngine = .shared,
         loop: TimerLoop,
@@ -43,7 +45,9 @@ public final class TimerSource: Sendable {
         Unmanaged.passUnretained(core)._withUnsafeGuaranteedRef { $0.abandon() }
     }
 
-    /// Sets deadline, interval and leeway, in place of the former ones. Ticks that were not reported yet are dropped.
+    /// Sets deadline, interval and leeway, in place of the former ones.
+    ///
+    /// Ticks that were not reported yet are dropped.
     ///
     /// - Parameters:
     ///   - deadline: when to fire first. A past deadline fires at once, and a repeating source counts every interval since then;
@@ -64,8 +68,9 @@ public final class TimerSource: Sendable {
         core.schedule(deadline, Recurrence(every: interval, policy: .merge), leeway)
     }
 
-    /// The random delay of each call of a repeating source after its nominal deadline; nil, as at first, for none. The grid
-    /// stays. A new jitter counts at once; a jitter without a seed gets one. See `Jitter`.
+    /// The random delay of each call of a repeating source after its nominal deadline; nil, as at first, for none.
+    ///
+    /// The grid stays. A new jitter counts at once; a jitter without a seed gets one. See `Jitter`.
     public var jitter: Jitter? {
         get { core.jitter }
         set { core.setJitter(newValue) }
@@ -89,7 +94,9 @@ public final class TimerSource: Sendable {
     }
 
     /// Schedules the source to fire first once `delay` has passed, counted from now by the engine's clock, and then at every
-    /// interval, if there is one. A delay of NaN means now.
+    /// interval, if there is one.
+    ///
+    /// A delay of NaN means now.
     public func schedule(
         after delay: some TimeSpan,
         repeating interval: Duration? = nil,
@@ -110,8 +117,9 @@ public final class TimerSource: Sendable {
         schedule(after: delay, repeating: interval.asDuration ?? .zero, leeway: leeway)
     }
 
-    /// What becomes of nominal deadlines that passed before the source could fire: at first `.merge`, the rule of GCD. A new
-    /// policy counts from the next call on. A source that was cancelled, or whose engine has ended, has `.merge` again.
+    /// What becomes of nominal deadlines that passed before the source could fire: at first `.merge`, the rule of GCD.
+    ///
+    /// A new policy counts from the next call on. A source that was cancelled, or whose engine has ended, has `.merge` again.
     public var policy: MissedTickPolicy {
         get { core.policy }
         set { core.setPolicy(newValue) }
@@ -128,8 +136,10 @@ public final class TimerSource: Sendable {
         set { core.setPrecision(newValue) }
     }
 
-    /// Sets the handler to call when the source fires; with nil nothing is called, and ticks are dropped. Takes effect with the
-    /// next call that is prepared: a precise engine prepares a call some microseconds before the deadline.
+    /// Sets the handler to call when the source fires; with nil nothing is called, and ticks are dropped.
+    ///
+    /// Takes effect with the next call that is prepared: a precise engine prepares a call some microseconds before the
+    /// deadline.
     ///
     /// `cancel()` frees the handler, after a running call has returned. A handler that is set after `cancel()` is not kept.
     ///
@@ -152,9 +162,10 @@ public final class TimerSource: Sendable {
         core.setEventHandler(callback, on: actor)
     }
 
-    /// Sets the handler to call once when the source becomes active, before the event handler and where that is called. A task
-    /// calls a handler of an actor; the event handler does not wait for that. The handler is not called if the source was
-    /// cancelled first, and has no use once the source is active. It is freed after its call.
+    /// Sets the handler to call once when the source becomes active, before the event handler and where that is called.
+    ///
+    /// A task calls a handler of an actor; the event handler does not wait for that. The handler is not called if the source
+    /// was cancelled first, and has no use once the source is active. It is freed after its call.
     public func setRegistrationHandler(
         qos: DispatchQoS = .unspecified,
         flags: DispatchWorkItemFlags = [],
@@ -177,17 +188,23 @@ public final class TimerSource: Sendable {
         core.setCancelHandler(handler.map { onItsActor($0) })
     }
 
-    /// Starts the source. Further calls do nothing.
+    /// Starts the source.
+    ///
+    /// Further calls do nothing.
     public func activate() {
         core.activate()
     }
 
-    /// Undoes one `suspend()`; where there is none, starts a source that was never activated. Surplus calls do nothing.
+    /// Undoes one `suspend()`; where there is none, starts a source that was never activated.
+    ///
+    /// Surplus calls do nothing.
     public func resume() {
         core.resume()
     }
 
-    /// Keeps the event handler from being called until `resume()` was called as often as this. A running call goes on.
+    /// Keeps the event handler from being called until `resume()` was called as often as this.
+    ///
+    /// A running call goes on.
     ///
     /// Time goes on too: after the last `resume()` one call reports in `data` how many ticks there were. A suspended source
     /// costs no wake-ups.
@@ -196,6 +213,7 @@ public final class TimerSource: Sendable {
     }
 
     /// Ends the source: once this has returned on the source's own thread or serial queue, no call of the event handler begins.
+    ///
     /// The handlers are freed after the cancel handler has run. Idempotent; legal in any state.
     ///
     /// From another thread, and on a concurrent queue, a call that was prepared before may still begin; `cancelAndWait()` waits
@@ -217,8 +235,9 @@ public final class TimerSource: Sendable {
         core.waitUntilNotRunning()
     }
 
-    /// Cancels and waits as the synchronous `cancelAndWait()` does, but blocks no thread. So it waits for a cancel handler on a
-    /// queue too.
+    /// Cancels and waits as the synchronous `cancelAndWait()` does, but blocks no thread.
+    ///
+    /// So it waits for a cancel handler on a queue too.
     public func cancelAndWait() async {
         core.cancel()
         await core.untilNotRunning()
@@ -234,7 +253,9 @@ public final class TimerSource: Sendable {
     @inlinable public var data: UInt { core.readData() }
 
     /// When the source fires next, as far as that is known; nil if it does not, or if the deadline is on another clock than its
-    /// engine's. While the source is suspended or its handler runs, this may be a deadline that has passed.
+    /// engine's.
+    ///
+    /// While the source is suspended or its handler runs, this may be a deadline that has passed.
     public var nextDeadline: MonotonicInstant? { core.nextDeadline_ns.map(MonotonicInstant.init(nanoseconds:)) }
 }
 #endif

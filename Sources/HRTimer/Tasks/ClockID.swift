@@ -27,12 +27,16 @@ public enum SystemClockID: Hashable, Sendable {
 }
 
 extension ContinuousClock: @retroactive Identifiable {
-    /// Equal for all instances. The standard library has it from Swift 6.5 on.
+    /// Equal for all instances.
+    ///
+    /// The standard library has it from Swift 6.5 on.
     public var id: SystemClockID { .continuous }
 }
 
 extension SuspendingClock: @retroactive Identifiable {
-    /// Equal for all instances. The standard library has it from Swift 6.5 on.
+    /// Equal for all instances.
+    ///
+    /// The standard library has it from Swift 6.5 on.
     public var id: SystemClockID { .suspending }
 }
 #endif

@@ -69,8 +69,9 @@ public struct EngineClock<Instant: TimerInstant>: Clock {
     }
     #endif
 
-    /// Returns the ticks of this clock; see `TimerTicks`. A step of the wall clock forward makes the ticks that it passes due; a step
-    /// back delays the next one.
+    /// Returns the ticks of this clock; see `TimerTicks`.
+    ///
+    /// A step of the wall clock forward makes the ticks that it passes due; a step back delays the next one.
     ///
     /// - Parameters:
     ///   - interval: the time between nominal deadlines; zero or less, and NaN, count as 0.1 ms.

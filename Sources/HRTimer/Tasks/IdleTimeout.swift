@@ -23,9 +23,11 @@ public final class IdleTimeout: Sendable {
     /// Keeps the engine running.
     private let engine: TimerEngine
 
-    /// Creates a timeout and starts it at once; see `resume()`. Zero, negative values and NaN expire at once.
+    /// Creates a timeout and starts it at once; see `resume()`.
     ///
-    /// On an engine that was shut down the timeout never starts: `deadline` is nil.
+    /// Zero, negative values and NaN expire at once.
+    ///
+    /// On an engine that was shut down the timeout never starts: `nextDeadline` is nil.
     public init(
         _ timeout: some TimeSpan,
         engine: TimerEngine = .shared,
@@ -41,33 +43,41 @@ public final class IdleTimeout: Sendable {
         core.cancel()
     }
 
-    /// Restarts the timeout. Returns true if that was before the engine's call, even if the deadline had passed. Returns
-    /// false also if the timeout is suspended or cancelled.
+    /// Restarts the timeout.
+    ///
+    /// Returns true if that was before the engine's call, even if the deadline had passed. Returns false also if the timeout is
+    /// suspended or cancelled.
     @discardableResult
     public func touch() -> Bool { core.touch() }
 
-    /// Stops the timeout until `resume()`, for example while a request is handled. Returns true if it was running.
+    /// Stops the timeout until `resume()`, for example while a request is handled.
+    ///
+    /// Returns true if it was running.
     @discardableResult
     public func suspend() -> Bool { core.suspend() }
 
-    /// Starts the timeout from now: after `suspend()`, or again after it has expired. While the timeout runs, does the same
-    /// as `touch()`. Returns false after `cancel()`, or if the engine has ended.
+    /// Starts the timeout from now: after `suspend()`, or again after it has expired.
+    ///
+    /// While the timeout runs, does the same as `touch()`. Returns false after `cancel()`, or if the engine has ended.
     @discardableResult
     public func resume() -> Bool { core.resume() }
 
-    /// Ends the timeout for good, unlike `suspend()`, and frees the handler. Returns true if the timeout was running, so
-    /// that the handler is not called.
+    /// Ends the timeout for good, unlike `suspend()`, and frees the handler.
+    ///
+    /// Returns true if the timeout was running, so that the handler is not called.
     @discardableResult
     public func cancel() -> Bool { core.cancel() }
 
-    /// The idle time after which the timeout expires. A new value counts from the next `touch()` or `resume()` on.
+    /// The idle time after which the timeout expires.
+    ///
+    /// A new value counts from the next `touch()` or `resume()` on.
     public var timeout: Duration {
         get { .nanoseconds(core.timeout_ns.load(ordering: .relaxed)) }
         set { core.timeout_ns.store(newValue.nanosecondsRoundedUp, ordering: .relaxed) }
     }
 
     /// When the timeout expires; nil if it does not run: it is suspended or cancelled, or has expired.
-    public var deadline: MonotonicInstant? { core.deadline_ns.map(MonotonicInstant.init(nanoseconds:)) }
+    public var nextDeadline: MonotonicInstant? { core.deadline_ns.map(MonotonicInstant.init(nanoseconds:)) }
 }
 
 /// The part of an `IdleTimeout` that the engine holds.

@@ -7,7 +7,9 @@ public protocol TickSequence<Instant>: AsyncSequence, Sendable where Element == 
     /// A point on the clock.
     associatedtype Instant: TimerInstant
 
-    /// Ends the sequence for all consumers, present and later ones. Idempotent, any thread.
+    /// Ends the sequence for all consumers, present and later ones.
+    ///
+    /// Idempotent, any thread.
     func cancel()
 
     /// Whether `cancel()` was called.

@@ -33,13 +33,17 @@ public final class TimerExecutor: TaskExecutor {
         self.init(JobQueue(.engine(engine.core), keeper: engine))
     }
 
-    /// Creates an executor on the thread of an engine of its own. Throws EAGAIN if no thread can be created.
+    /// Creates an executor on the thread of an engine of its own.
+    ///
+    /// Throws EAGAIN if no thread can be created.
     public convenience init(name: String = "hrtimer-tasks", precision: TimerPrecision = .normal) throws(TimerError) {
         self.init(engine: try TimerEngine(.init(name: name, precision: precision)))
     }
 
-    /// Creates an executor inside a loop. Jobs run whenever the loop runs in one of its common modes, in order with its
-    /// blocks; see `TimerLoop.perform(inModes:order:_:)`.
+    /// Creates an executor inside a loop.
+    ///
+    /// Jobs run whenever the loop runs in one of its common modes, in order with its blocks; see
+    /// `TimerLoop.perform(inModes:order:_:)`.
     public convenience init(loop: TimerLoop) {
         self.init(JobQueue(.loop(loop)))
     }
@@ -49,7 +53,9 @@ public final class TimerExecutor: TaskExecutor {
         self.init(JobQueue(.loop(thread.loop), keeper: thread))
     }
 
-    /// Runs the job after those that wait. Any thread. Wakes the executor's own thread at most once for any number of jobs.
+    /// Runs the job after those that wait.
+    ///
+    /// Any thread. Wakes the executor's own thread at most once for any number of jobs.
     public func enqueue(_ job: consuming ExecutorJob) {
         jobs.add(UnownedJob(job), self)
     }

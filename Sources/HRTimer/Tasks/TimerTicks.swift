@@ -34,11 +34,15 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
         self.tolerance = tolerance
     }
 
-    /// The time between two nominal deadlines. Zero or less counts as 0.1 ms. Any thread.
+    /// The time between two nominal deadlines.
+    ///
+    /// Zero or less counts as 0.1 ms. Any thread.
     ///
     /// A new interval keeps the phase, as a musician does who changes the tempo: the rest of the present interval shrinks or
-    /// grows in proportion. The phase counts from the latest tick's nominal deadline, however late a consumer was given that
-    /// tick, so that a change at each tick does not add up lateness. A consumer's missed ticks of the former interval are
+    /// grows in proportion. The phase counts from the latest tick's nominal deadline. Set 3 ms after that deadline, a change from
+    /// 10 ms to 30 ms puts the next one 3 ms + 70 % of 30 ms, that is 24 ms, after it. Where the instants of all ticks are
+    /// planned, as in a piece whose tempo changes, move an engine's timer from its handler instead: `reschedule(_:at:)`. A
+    /// consumer's missed ticks of the former interval are
     /// counted in its next tick, under every policy. With `.delay`, where each consumer has its own intervals, the rest of a
     /// consumer's own interval changes in proportion.
     public var interval: Duration {
@@ -46,8 +50,9 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
         nonmutating set { ticks.change { grid, now_ns in grid.setInterval(newValue, now_ns: now_ns) } }
     }
 
-    /// Begins a new grid at `first`, or one interval from now if `first` is nil. Ticks missed before are forgotten. Any
-    /// thread.
+    /// Begins a new grid at `first`, or one interval from now if `first` is nil.
+    ///
+    /// Ticks missed before are forgotten. Any thread.
     public func schedule(first: Instant? = nil, every interval: some TimeSpan) {
         let interval = interval.asDuration ?? .zero
         ticks.change { grid, now_ns in
@@ -55,19 +60,24 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
         }
     }
 
-    /// Ends the sequence for all consumers, present and later ones. Cancelling a task ends only its own iteration.
-    /// Idempotent, any thread.
+    /// Ends the sequence for all consumers, present and later ones.
+    ///
+    /// Cancelling a task ends only its own iteration. Idempotent, any thread.
     public func cancel() { ticks.cancel() }
 
     /// Whether `cancel()` was called.
     public var isCancelled: Bool { ticks.isCancelled }
 
-    /// The number of ticks that all consumers got so far, the number that they missed, and, once somebody watches, the
-    /// causes of late ticks. Any thread.
+    /// The number of ticks that all consumers got so far, the number that they missed, and, once somebody watches, the causes
+    /// of late ticks.
+    ///
+    /// Any thread.
     public var statistics: TimerStatistics { ticks.statistics }
 
-    /// Calls `handler` for each tick that is later than `bound` when its consumer gets it, with the causes of the lateness,
-    /// in the consumer's task. The returned subscription may be dropped, or kept for `cancel()`.
+    /// Calls `handler` for each tick that is later than `bound` when its consumer gets it, with the causes of the lateness, in
+    /// the consumer's task.
+    ///
+    /// The returned subscription may be dropped, or kept for `cancel()`.
     ///
     /// A tick whose deadline came while its consumer was still at the former one is late by `handlerBefore`. The time until
     /// the consumer's task goes on after the wait is `delivery`. The clock's engine or loop is watched from then on: see
@@ -90,8 +100,9 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var consumer: TickConsumer<TickGrid>
 
-        /// Returns the next tick when its time has come; nil for ever once the iteration has ended. Does not leave the actor
-        /// that iterates.
+        /// Returns the next tick when its time has come; nil for ever once the iteration has ended.
+        ///
+        /// Does not leave the actor that iterates.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> TimerTick<Instant>? {
             guard let tick = await consumer.next() else { return nil }
             return TimerTick(tick)

@@ -30,8 +30,10 @@ final class LatenessWatcher: FireObserver {
 }
 
 extension AnyTimerEngine {
-    /// Calls `handler` after each fire that is later than `bound`, with the causes of its lateness: handlers, sources,
-    /// sleeps and ticks alike. The result may be dropped, or kept for `cancel()`.
+    /// Calls `handler` after each fire that is later than `bound`, with the causes of its lateness: handlers, sources, sleeps
+    /// and ticks alike.
+    ///
+    /// The result may be dropped, or kept for `cancel()`.
     ///
     /// Lateness counts from the deadline, also if the timer was armed for the past (`armedLate`), except for a deadline before
     /// the clock's zero, which means now. A call that runs on the engine's thread is reported there, when its own handler has
@@ -51,8 +53,9 @@ extension AnyTimerEngine {
         core.watch().add(beyond: bound.nanosecondsOrZero, handler)
     }
 
-    /// The recorder of what the engine's thread does; nil, as at first, records nothing. One recorder may serve many
-    /// engines and loops. Any thread.
+    /// The recorder of what the engine's thread does; nil, as at first, records nothing.
+    ///
+    /// One recorder may serve many engines and loops. Any thread.
     public final var flightRecorder: FlightRecorder? {
         get { core.observer.reports?.flightRecorder }
         set {

@@ -1,6 +1,8 @@
 #if os(Linux)
-/// A thread that fires timers: it keeps a queue of deadlines, sleeps until the next one, and calls handlers in order. Its clock
-/// is part of its type: `TimerEngine`, `BootTimeTimerEngine`, `WallTimerEngine`. An instant of another clock does not compile.
+/// A thread that fires timers: it keeps a queue of deadlines, sleeps until the next one, and calls handlers in order.
+///
+/// Its clock is part of its type: `TimerEngine`, `BootTimeTimerEngine`, `WallTimerEngine`. An instant of another clock does not
+/// compile.
 ///
 ///     let engine = try WallTimerEngine()
 ///     engine.schedule(at: WallInstant(nanoseconds: midnight_ns), every: .seconds(86_400)) { fire in … }
@@ -28,8 +30,10 @@
 public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unchecked Sendable {
     // Sendable: as its superclass; it has no properties of its own.
 
-    /// Starts an engine. Throws if the system has no descriptor or no thread for it (EMFILE, EAGAIN), and ENOTSUP for
-    /// `.futex` on the boot-time clock.
+    /// Starts an engine.
+    ///
+    /// Throws if the system has no descriptor or no thread for it (EMFILE, EAGAIN), and ENOTSUP for `.futex` on the boot-time
+    /// clock.
     ///
     /// On a virtual time base there is no thread: handlers run on the thread that moves the clock. In a fire that is reported to
     /// the `latenessWatch`, `lateness` and the numbers of the instants are on this engine's clock.
@@ -83,8 +87,9 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
     }
 
     /// Calls `handler` once `delay` has passed on the engine's clock, counted from now; see
-    /// `schedule(at:every:tolerance:precision:policy:jitter:phase:handler:)`. A step of the wall clock changes what is left of the
-    /// delay.
+    /// `schedule(at:every:tolerance:precision:policy:jitter:phase:handler:)`.
+    ///
+    /// A step of the wall clock changes what is left of the delay.
     ///
     /// A delay of NaN, like a negative one, means now.
     @discardableResult
@@ -134,12 +139,16 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
     }
 
     /// Returns the deadline of the timer's next call; inside its handler, unless that has set another, the deadline of the
-    /// present call. Returns nil if the token is stale, and `distantFuture` for a timer that waits for no deadline. O(1).
+    /// present call.
+    ///
+    /// Returns nil if the token is stale, and `distantFuture` for a timer that waits for no deadline. O(1).
     public func deadline(of token: TimerToken) -> Instant? {
         core.deadline_ns(of: token).map(Instant.init(nanoseconds:))
     }
 
-    /// Moves a timer to another deadline; its interval stays. Returns false if the token is stale.
+    /// Moves a timer to another deadline; its interval stays.
+    ///
+    /// Returns false if the token is stale.
     ///
     /// While the timer's handler runs, the new deadline replaces the next one, whether the handler or another thread sets
     /// it; a one-shot timer that is re-armed so fires again. A precise call may count as begun up to 4 µs before its deadline.
@@ -150,6 +159,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
     }
 
     /// Moves a timer to another deadline and gives it another interval, nil for none: it begins a new grid at `deadline`.
+    ///
     /// Its policy stays; its tolerance stays as far as the new interval allows. Returns false if the token is stale.
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: Instant, every interval: Duration?) -> Bool {
@@ -157,6 +167,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
     }
 
     /// Moves a timer to `delay` from now on the engine's clock, as for a timeout that is to be put off; its interval stays.
+    ///
     /// Returns false if the token is stale.
     @discardableResult
     public func reschedule(_ token: TimerToken, after delay: some TimeSpan) -> Bool {

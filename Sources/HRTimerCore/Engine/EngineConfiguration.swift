@@ -13,16 +13,20 @@ extension AnyTimerEngine {
         private var chosenWay: ParkStrategy?
         /// How exact the engine's timers are, unless a timer requests more.
         public var precision: TimerPrecision
-        /// The processor time that may be spent on spinning up to precise deadlines, as a share of one core: 0 ... 1,
-        /// clamped; NaN counts as 0. The share is kept over every second within 10 %. After a sleep, a fire may be expected
-        /// to spin at most this share of the sleep; its only other limits are `spinCoverage` and 250 µs. If the budget does
-        /// not suffice, all spin windows shrink, down to those that cost nothing.
+        /// The processor time that may be spent on spinning up to precise deadlines, as a share of one core: 0 ... 1, clamped;
+        /// NaN counts as 0.
+        ///
+        /// The share is kept over every second within 10 %. After a sleep, a fire may be expected to spin at most this share of
+        /// the sleep; its only other limits are `spinCoverage` and 250 µs. If the budget does not suffice, all spin windows
+        /// shrink, down to those that cost nothing.
         ///
         /// Nil, the default: the engine shares 0.0125 with all engines and loops of the process that have no budget of their
         /// own. That is 12.5 µs a fire of a 1 kHz timer, if it is the only one, and at 60 Hz more than a fire can use.
         public var spinBudget: Double?
-        /// The part of all wake-ups that a precise engine is to be early enough for, where the budget suffices: 0.01 ...
-        /// 0.999, clamped; 0.99 by default. A wake-up beyond that part is late by as much as it exceeds the spin window.
+        /// The part of all wake-ups that a precise engine is to be early enough for, where the budget suffices: 0.01 ... 0.999,
+        /// clamped; 0.99 by default.
+        ///
+        /// A wake-up beyond that part is late by as much as it exceeds the spin window.
         ///
         /// Wake-ups that are late by far more than the others are not covered, unless that is worth it: at 0.99, to cover
         /// one fire of a hundred more may cost every fire 7 µs of spinning, and at 0.999, to cover one of a thousand more
@@ -43,7 +47,9 @@ extension AnyTimerEngine {
         /// See `EngineCore.defersMoves`; nil counts as true.
         package var defersMoves: Bool?
 
-        /// Creates a configuration. The defaults are right for an ordinary process.
+        /// Creates a configuration.
+        ///
+        /// The defaults are right for an ordinary process.
         public init(
             name: String = "hrtimer",
             precision: TimerPrecision = .normal,

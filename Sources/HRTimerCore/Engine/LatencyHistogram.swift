@@ -40,8 +40,9 @@ public final class LatencyHistogram: @unchecked Sendable {
         hrt_histogram_record(handle, lateness_ns)
     }
 
-    /// Counts one value: a negative one as early, NaN not at all. Values beyond 100 s are told apart only by `min`, `max`
-    /// and `sum`. O(1), no allocation. Any thread.
+    /// Counts one value: a negative one as early, NaN not at all.
+    ///
+    /// Values beyond 100 s are told apart only by `min`, `max` and `sum`. O(1), no allocation. Any thread.
     @_disfavoredOverload
     public func record(_ value: some TimeSpan) {
         guard let value_ns = value.nanoseconds else { return }
@@ -77,8 +78,9 @@ public final class LatencyHistogram: @unchecked Sendable {
     /// The sum of all values; saturates at 292 years.
     package var sum: Duration { .nanoseconds(hrt_histogram_sum_ns(handle)) }
 
-    /// Returns how many values were not above `bound`, as a bucket of Prometheus counts. Values that differ from the bound
-    /// by less than the two digits tell all count. Returns 0 for NaN. O(buckets).
+    /// Returns how many values were not above `bound`, as a bucket of Prometheus counts.
+    ///
+    /// Values that differ from the bound by less than the two digits tell all count. Returns 0 for NaN. O(buckets).
     public func count(upTo bound: some TimeSpan) -> Int {
         guard let bound_ns = bound.nanoseconds else { return 0 }
         return Int(clamping: buckets_ns.prefix { $0.low_ns <= bound_ns }.reduce(0) { $0 + $1.count })
@@ -89,8 +91,10 @@ public final class LatencyHistogram: @unchecked Sendable {
         count > 0 ? .nanoseconds(hrt_histogram_sum_ns(handle) / Int64(count)) : nil
     }
 
-    /// Returns the least value that the part `fraction` of all values does not exceed, 0.5 being the median; nil if there
-    /// is none. Two digits are exact.
+    /// Returns the least value that the part `fraction` of all values does not exceed, 0.5 being the median; nil if there is
+    /// none.
+    ///
+    /// Two digits are exact.
     ///
     /// Takes 0 ... 1; a value outside counts as the nearer bound. Debug builds warn of a value above 1, for example 99 that
     /// was meant as per cent (`UsageWarning`). Returns nil for NaN. O(buckets).

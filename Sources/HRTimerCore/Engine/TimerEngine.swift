@@ -1,13 +1,16 @@
 #if os(Linux)
-/// An engine on the monotonic clock: a thread that fires timers. `BootTimeTimerEngine` and `WallTimerEngine` are for the other two
-/// clocks; all three are a `ClockTimerEngine`.
+/// An engine on the monotonic clock: a thread that fires timers.
+///
+/// `BootTimeTimerEngine` and `WallTimerEngine` are for the other two clocks; all three are a `ClockTimerEngine`.
 ///
 ///     let token = TimerEngine.shared.schedule(after: 30) { _ in close(connection) }
 public typealias TimerEngine = ClockTimerEngine<MonotonicInstant>
 
 extension ClockTimerEngine<MonotonicInstant> {
     /// Calls `handler` at a point in time of any type, for example a `Date`, which is converted now; and then at every
-    /// `interval` after it if one is given. A point of NaN means now.
+    /// `interval` after it if one is given.
+    ///
+    /// A point of NaN means now.
     @_disfavoredOverload
     @discardableResult
     public func schedule(
@@ -36,8 +39,10 @@ extension ClockTimerEngine<MonotonicInstant> {
 // The shared engines: of the process, or of a virtual time.
 
 extension ClockTimerEngine<MonotonicInstant> {
-    /// The engine for code that needs none of its own. It is started at first use and never shut down; in a child of
-    /// `fork(2)` a new one is started. Inside `withManualTime` it is an engine of that time, which ends with the time.
+    /// The engine for code that needs none of its own.
+    ///
+    /// It is started at first use and never shut down; in a child of `fork(2)` a new one is started. Inside `withManualTime` it
+    /// is an engine of that time, which ends with the time.
     ///
     /// Its precision is `.coalesced`: timers with a tolerance or a leeway share wake-ups; timers without are as exact as in
     /// `.normal`.
@@ -57,12 +62,16 @@ extension ClockTimerEngine<MonotonicInstant> {
 }
 
 extension ClockTimerEngine<BootTimeInstant> {
-    /// The engine for code that needs none of its own; see `TimerEngine.shared`. Its precision is `.normal`.
+    /// The engine for code that needs none of its own; see `TimerEngine.shared`.
+    ///
+    /// Its precision is `.normal`.
     public static var shared: BootTimeTimerEngine { sharedBootTime.engine }
 }
 
 extension ClockTimerEngine<WallInstant> {
-    /// The engine for code that needs none of its own; see `TimerEngine.shared`. Its precision is `.normal`.
+    /// The engine for code that needs none of its own; see `TimerEngine.shared`.
+    ///
+    /// Its precision is `.normal`.
     public static var shared: WallTimerEngine { sharedWall.engine }
 }
 

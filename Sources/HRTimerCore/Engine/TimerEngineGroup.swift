@@ -2,8 +2,9 @@
 import HRTimerLibc
 import Synchronization
 
-/// Several engines, by default one per processor, for programs that arm and cancel from many threads at once. Each engine
-/// has its own lock, queue and thread, so that the engines share nothing.
+/// Several engines, by default one per processor, for programs that arm and cancel from many threads at once.
+///
+/// Each engine has its own lock, queue and thread, so that the engines share nothing.
 ///
 ///     let group = try TimerEngineGroup()
 ///     let timeout = TimerSource(engine: group.engine(for: connection.id))
@@ -11,12 +12,15 @@ import Synchronization
 /// Timers fire in order within an engine, but not across engines. All timers with one key use one engine. All members may
 /// be called from any thread.
 public final class TimerEngineGroup: Sendable {
-    /// The engines. A timer must be cancelled by the engine that scheduled it.
+    /// The engines.
+    ///
+    /// A timer must be cancelled by the engine that scheduled it.
     public let engines: [TimerEngine]
     private let turn = Atomic<Int>(0)
 
-    /// Starts `count` engines, at least one; by default as many as there are processors online. The name of each is the
-    /// configuration's name followed by its number. Throws as `TimerEngine` does.
+    /// Starts `count` engines, at least one; by default as many as there are processors online.
+    ///
+    /// The name of each is the configuration's name followed by its number. Throws as `TimerEngine` does.
     public init(
         count: Int? = nil,
         _ configuration: TimerEngine.Configuration = .init()

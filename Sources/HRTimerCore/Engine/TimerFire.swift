@@ -31,14 +31,16 @@ extension ClockTimerEngine {
             )
         }
 
-        /// The nominal deadline, as requested.
+        /// The nominal deadline, as requested; of a call that stands for several ticks, that of the first one.
         public var deadline: Instant { Instant(nanoseconds: deadline_ns) }
 
         /// The clock's reading right before the call; never earlier than `deadline`.
         public var firedAt: Instant { Instant(nanoseconds: firedAt_ns) }
 
-        /// How late the fire was: `firedAt` minus `deadline`, never negative. For a timer that was armed after its deadline,
-        /// that is more than the engine was late: `engine.lateness` counts such a fire from its arming.
+        /// How late the fire was: `firedAt` minus `deadline`, never negative.
+        ///
+        /// For a timer that was armed after its deadline, that is more than the engine was late: `engine.lateness` counts such
+        /// a fire from its arming.
         public var lateness: Duration { .nanoseconds(firedAt_ns) - .nanoseconds(deadline_ns) }
     }
 }

@@ -16,8 +16,10 @@ public struct TimerStatistics: Sendable, Hashable {
     package var wakeupsSaved: UInt64 = 0
     /// How often another thread had to wake the engine for an earlier deadline.
     package var wakesSent: UInt64 = 0
-    /// The time that the thread read the clock instead of sleeping, for `.precise`, and that other threads spun on the
-    /// engine's account. The difference of two readings divided by the time between them is the spun share of a core.
+    /// The time that the thread read the clock instead of sleeping, for `.precise`, and that other threads spun on the engine's
+    /// account.
+    ///
+    /// The difference of two readings divided by the time between them is the spun share of a core.
     public var spinTime: Duration = .zero
     /// How often the thread was to wake a spin window before a precise deadline.
     public var earlyWakes: UInt64 = 0
@@ -29,8 +31,9 @@ public struct TimerStatistics: Sendable, Hashable {
     /// The causes of fires later than the least bound of `onLate(beyond:)`; empty before somebody watches.
     public var lateness = LatenessStatistics()
 
-    /// The part of the early wakes that came before the deadline; nil before the first. To be compared with the requested
-    /// `spinCoverage`.
+    /// The part of the early wakes that came before the deadline; nil before the first.
+    ///
+    /// To be compared with the requested `spinCoverage`.
     public var spinCoverage: Double? {
         earlyWakes == 0 ? nil : Double(earlyWakesInTime) / Double(earlyWakes)
     }

@@ -1,8 +1,10 @@
 #if os(Linux)
 public import CHRTimer
 
-/// The name of one timer of one engine. The token is stale once the timer is cancelled or has fired for the last time. A
-/// token that is stale, or belongs to another engine, is harmless, even if another timer uses the slot by then.
+/// The name of one timer of one engine.
+///
+/// The token is stale once the timer is cancelled or has fired for the last time. A token that is stale, or belongs to another
+/// engine, is harmless, even if another timer uses the slot by then.
 public struct TimerToken: Hashable, Sendable {
     @usableFromInline package let slot: UInt32
     @usableFromInline package let generation: UInt32

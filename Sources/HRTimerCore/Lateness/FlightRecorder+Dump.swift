@@ -4,8 +4,9 @@ import HRTimerLibc
 
 // The Trace Event Format: "Trace Event Format", Google 2016, as chrome://tracing and Perfetto read it.
 extension FlightRecorder {
-    /// Writes what was recorded to a JSON file in the Trace Event Format, in place of what was there. Threads may go on
-    /// recording.
+    /// Writes what was recorded to a JSON file in the Trace Event Format, in place of what was there.
+    ///
+    /// Threads may go on recording.
     ///
     /// Parks, spins and calls are slices of their threads; deadlines and armings are instants. Deliveries, and late fires from
     /// their deadline to their call, are slices of tracks of their own. A late fire has its causes, in microseconds, among its

@@ -33,8 +33,10 @@ public final class FlightRecorder: @unchecked Sendable {
         static let late: UInt32 = 16
     }
 
-    /// Makes room for `capacity` events, rounded up to a power of two. Fires that are later than `bound` are marked, with their
-    /// causes: one more event for each cause. Running out of memory ends the process.
+    /// Makes room for `capacity` events, rounded up to a power of two.
+    ///
+    /// Fires that are later than `bound` are marked, with their causes: one more event for each cause. Running out of memory
+    /// ends the process.
     public init(capacity: Int = 4096, lateBeyond bound: some TimeSpan = Duration.milliseconds(1)) {
         var made: OpaquePointer?
         let status = hrt_recorder_create(max(1, capacity), &made)

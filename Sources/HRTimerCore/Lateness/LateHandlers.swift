@@ -76,14 +76,17 @@ package final class LateHandlers: Sendable {
     }
 }
 
-/// The registration of a handler that is told of late fires. Any thread.
+/// The registration of a handler that is told of late fires.
+///
+/// Any thread.
 public final class LatenessSubscription: Sendable {
     private let end: @Sendable () -> Void
 
     package init(_ end: @escaping @Sendable () -> Void) { self.end = end }
 
-    /// Ends the subscription: the handler is not called for later fires, but maybe for one that is being reported. Idempotent;
-    /// any thread. Dropping the subscription does not end it.
+    /// Ends the subscription: the handler is not called for later fires, but maybe for one that is being reported.
+    ///
+    /// Idempotent; any thread. Dropping the subscription does not end it.
     public func cancel() { end() }
 }
 #endif

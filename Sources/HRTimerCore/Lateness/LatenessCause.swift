@@ -7,13 +7,16 @@
 /// `pageFault`, also while a handler ran. The rest of the handlers' time is `handlerBefore`. Then come `stolen`, `stopped` and
 /// `wakeup`, and what a loop did beside its timers is `loopBusy`. Time that nothing accounts for is `unexplained`.
 public enum LatenessCause: String, Sendable, Hashable, CaseIterable {
-    /// Handlers of other timers, or this timer's previous call, ran on the thread when the deadline came. On an actor or in a
-    /// sequence of ticks, also the consumer's own work since the previous call.
+    /// Handlers of other timers, or this timer's previous call, ran on the thread when the deadline came.
+    ///
+    /// On an actor or in a sequence of ticks, also the consumer's own work since the previous call.
     case handlerBefore
     /// The thread was awake but had no processor: another thread had it, or the quota of its cgroup was used up.
     case runQueue
     /// The kernel woke the thread late, although it did not wait for a processor: the timer's interrupt, the exit from an idle
-    /// state. Also the way from there to the call, up to 20 µs.
+    /// state.
+    ///
+    /// Also the way from there to the call, up to 20 µs.
     case wakeup
     /// The thread was awake, on its way to the call or in a handler before it, and lost the processor to another thread.
     case preempted

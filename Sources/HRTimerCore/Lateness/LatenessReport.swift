@@ -24,12 +24,16 @@ public struct LatenessReport: Sendable {
     public let isLeftOut: Bool
     /// `called` minus `deadline`.
     public let lateness: Duration
-    /// How much of the lateness each cause accounts for. Causes without a part are left out; the parts add up to the lateness.
+    /// How much of the lateness each cause accounts for.
+    ///
+    /// Causes without a part are left out; the parts add up to the lateness.
     public let byCause: [LatenessCause: Duration]
     /// The longest handler call that ran while the fire was due, if there is a `handlerBefore` or a `pageFault` part: its timer,
     /// nil for a consumer's own work, and the instants at which it began and ended.
     public let handlerBefore: (timer: TimerToken?, began: MonotonicInstant, until: MonotonicInstant)?
-    /// Whether the quota of the thread's cgroup kept it from running meanwhile. That time is the `runQueue` part, or in it.
+    /// Whether the quota of the thread's cgroup kept it from running meanwhile.
+    ///
+    /// That time is the `runQueue` part, or in it.
     public let isThrottled: Bool
 
     /// The cause of the longest part of the lateness.

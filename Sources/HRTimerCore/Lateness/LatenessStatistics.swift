@@ -11,7 +11,9 @@ public struct LatenessStatistics: Sendable, Hashable {
     /// The lateness of these fires together.
     public var total: Duration { .nanoseconds(parts_ns.reduce(Int64(0)) { $0.addingSaturating($1) }) }
 
-    /// How much of the total each cause accounts for. Causes without a part are left out.
+    /// How much of the total each cause accounts for.
+    ///
+    /// Causes without a part are left out.
     public var byCause: [LatenessCause: Duration] { LatenessCause.durations(ofParts_ns: parts_ns) }
 
     package mutating func add(_ parts: LatenessParts) {

@@ -17,11 +17,13 @@
 public struct RealTimeSettings: Sendable, Hashable {
     /// When the kernel lets the thread run; see sched(7).
     public enum SchedulingClass: Sendable, Hashable {
-        /// `SCHED_OTHER`, as for ordinary threads, with a nice value of -20 (favoured) to 19. A value below the present one
-        /// takes CAP_SYS_NICE or RLIMIT_NICE.
+        /// `SCHED_OTHER`, as for ordinary threads, with a nice value of -20 (favoured) to 19.
+        ///
+        /// A value below the present one takes CAP_SYS_NICE or RLIMIT_NICE.
         case other(nice: Int)
-        /// `SCHED_FIFO`: runs before every ordinary thread, until it sleeps. Priority 1 (least) to 99; 1 suffices unless other
-        /// real-time threads compete. Takes CAP_SYS_NICE or RLIMIT_RTPRIO.
+        /// `SCHED_FIFO`: runs before every ordinary thread, until it sleeps.
+        ///
+        /// Priority 1 (least) to 99; 1 suffices unless other real-time threads compete. Takes CAP_SYS_NICE or RLIMIT_RTPRIO.
         ///
         /// Where the kernel refuses it with EPERM, RealtimeKit is asked over D-Bus, and then the desktop portal, as audio
         /// programs do; `SettingResult.grantor` tells which one granted it. They may lower the priority (to 20), may give
@@ -32,19 +34,25 @@ public struct RealTimeSettings: Sendable, Hashable {
         /// `SCHED_RR`: as `fifo`, RealtimeKit included, but takes turns with threads of the same priority.
         case roundRobin(priority: Int)
         /// `SCHED_DEADLINE`: guarantees `runtime` within `deadline` of the begin of each `period`; runtime ≤ deadline ≤ period,
-        /// from about 1 µs. Takes CAP_SYS_NICE. Refused with EPERM to a thread that is restricted to some processors.
+        /// from about 1 µs.
+        ///
+        /// Takes CAP_SYS_NICE. Refused with EPERM to a thread that is restricted to some processors.
         case deadline(runtime: Duration, deadline: Duration, period: Duration)
     }
 
-    /// The class of the engine's thread. Nil keeps the class inherited from the thread that makes the engine.
+    /// The class of the engine's thread.
+    ///
+    /// Nil keeps the class inherited from the thread that makes the engine.
     public var schedulingClass: SchedulingClass?
 
-    /// The numbers of the processors that the thread may run on. Nil keeps those of the thread that makes the engine; if
-    /// that is a thread of this library, those that it began with. Threads and children that handlers start through others inherit
-    /// them, see above. `sched_setaffinity(2)`.
+    /// The numbers of the processors that the thread may run on.
+    ///
+    /// Nil keeps those of the thread that makes the engine; if that is a thread of this library, those that it began with.
+    /// Threads and children that handlers start through others inherit them, see above. `sched_setaffinity(2)`.
     public var processors: Set<Int>?
 
     /// How late the kernel may make a wake-up of the thread, to merge it with others: `PR_SET_TIMERSLACK`, 1 ns or more.
+    ///
     /// Threads have 50 µs by default; real-time classes have none. Inherited as `processors` are.
     public var timerSlack: Duration = .nanoseconds(1)
 
@@ -57,23 +65,27 @@ public struct RealTimeSettings: Sendable, Hashable {
     public var locksMemory = false
 
     /// The longest time that processors may take to leave an idle state, for the whole system: an open `/dev/cpu_dma_latency`,
-    /// in whole µs rounded down. Zero keeps them out of every idle state, which costs power and heat. The least value that any
-    /// process requests holds. Nil requests nothing.
+    /// in whole µs rounded down.
+    ///
+    /// Zero keeps them out of every idle state, which costs power and heat. The least value that any process requests holds.
+    /// Nil requests nothing.
     ///
     /// The bound holds only while a precise timer is due within a second: a timer of an engine or loop in `.precise`, or one
     /// that requests `.precise` itself. After the last such timer is cancelled it holds for a second at most.
     public var wakeLatency: Duration?
 
     /// As `wakeLatency`, and for as long, but for `processors` alone:
-    /// `/sys/devices/system/cpu/cpu…/power/pm_qos_resume_latency_us`. It spares the power of the other processors. Takes
-    /// `processors`, and the right to write these files, which root has.
+    /// `/sys/devices/system/cpu/cpu…/power/pm_qos_resume_latency_us`.
+    ///
+    /// It spares the power of the other processors. Takes `processors`, and the right to write these files, which root has.
     ///
     /// The least value holds: of this process's threads, and of what stood in the file, which is written back. A process that
     /// is killed leaves its value there.
     public var processorWakeLatency: Duration?
 
-    /// Whether the engine's deadlines wake a suspended system: `CLOCK_BOOTTIME_ALARM` of `timerfd_create(2)`. Only for a
-    /// `BootTimeTimerEngine`; without this setting its timers fire when the system runs again.
+    /// Whether the engine's deadlines wake a suspended system: `CLOCK_BOOTTIME_ALARM` of `timerfd_create(2)`.
+    ///
+    /// Only for a `BootTimeTimerEngine`; without this setting its timers fire when the system runs again.
     ///
     ///     var configuration = TimerEngine.Configuration()
     ///     configuration.realTime.wakesSystem = true

@@ -21,13 +21,16 @@ public struct Jitter: Sendable, Hashable {
     /// The seed from which the delays follow; nil for a different one for each timer.
     public var seed: UInt64?
 
-    /// A delay of up to that length, and of at most the interval. Zero, negative lengths and NaN mean none.
+    /// A delay of up to that length, and of at most the interval.
+    ///
+    /// Zero, negative lengths and NaN mean none.
     public static func upTo(_ length: some TimeSpan, seed: UInt64? = nil) -> Jitter {
         Jitter(bound: .length(length.asDuration ?? .zero), seed: seed)
     }
 
-    /// A delay of up to that share of the interval: 0 ... 1, clamped. NaN counts as 0. None for a timer whose interval never
-    /// passes, such as a rearmable one.
+    /// A delay of up to that share of the interval: 0 ... 1, clamped.
+    ///
+    /// NaN counts as 0. None for a timer whose interval never passes, such as a rearmable one.
     public static func share(_ share: Double, seed: UInt64? = nil) -> Jitter {
         Jitter(bound: .share(share.isNaN ? 0 : min(max(0, share), 1)), seed: seed)
     }
@@ -58,9 +61,10 @@ public struct Jitter: Sendable, Hashable {
 public enum TimerPhase: Sendable, Hashable {
     /// The grid begins at the first deadline, as it was given.
     case given
-    /// The grid begins a random part of one interval after the first deadline, never earlier. All ticks have the same phase: a
-    /// thousand timers of one period are spread evenly over it, even if all were started at once. As for `Jitter`, the number
-    /// follows from a virtual time's seed if there is one.
+    /// The grid begins a random part of one interval after the first deadline, never earlier.
+    ///
+    /// All ticks have the same phase: a thousand timers of one period are spread evenly over it, even if all were started at
+    /// once. As for `Jitter`, the number follows from a virtual time's seed if there is one.
     case random
     /// As `random`, by a number that follows from the seed.
     case seeded(UInt64)

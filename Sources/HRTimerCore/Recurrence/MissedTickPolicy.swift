@@ -25,20 +25,27 @@
 ///     skip         x              x    x    x          late by an interval or more: no call at all
 ///     delay        x               x    x    x         one interval after the return
 public enum MissedTickPolicy: Sendable, Hashable, CaseIterable {
-    /// One call for any number of missed deadlines, with their count; the next call is on the grid. A handler that overran
-    /// its own interval is called again at once. The rule of GCD, and the default of `TimerEngine` and `TimerSource`.
+    /// One call for any number of missed deadlines, with their count; the next call is on the grid.
+    ///
+    /// A handler that overran its own interval is called again at once. The rule of GCD, and the default of `TimerEngine` and
+    /// `TimerSource`.
     case merge
     /// As `merge`, but a handler that overran its own interval is next called at the first point of the grid after its return,
-    /// with the count of those that passed. The rule of `NSTimer`, and the default of `LoopTimer`.
+    /// with the count of those that passed.
+    ///
+    /// The rule of `NSTimer`, and the default of `LoopTimer`.
     case mergeToGrid
-    /// One call for each deadline, the missed ones one after another without waiting. The rule of `AsyncTimerSequence`.
+    /// One call for each deadline, the missed ones one after another without waiting.
+    ///
+    /// The rule of `AsyncTimerSequence`.
     ///
     /// A timer that cannot keep up does not starve the others. A timer whose deadline comes waits for the handler that is
     /// running, and for one call of each burst that is behind, however far behind it is. In a loop it waits for the pass that
     /// is under way, and for one call of each burst in its own pass.
     case burst
-    /// A call that would be late by an interval or more is left out, and its count is added to the next call's. Those who watch
-    /// lateness (`onLate`, the flight recorder) are told of it.
+    /// A call that would be late by an interval or more is left out, and its count is added to the next call's.
+    ///
+    /// Those who watch lateness (`onLate`, the flight recorder) are told of it.
     case skip
     /// The next deadline is one interval after the handler returned: the pauses are even, the grid drifts by design.
     case delay

@@ -11,13 +11,17 @@ public struct BootTimeInstant: TimerInstant {
     /// Nanoseconds since the boot.
     public let nanoseconds: Int64
 
-    /// Creates the instant `nanoseconds` after the boot. A negative one is always past.
+    /// Creates the instant `nanoseconds` after the boot.
+    ///
+    /// A negative one is always past.
     public init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
 
-    /// Returns `instant.advanced(by: duration)`. Each instant type declares this operator itself, since the compiler finds
-    /// it for `sleep(until: .now + duration, clock:)` only here.
+    /// Returns `instant.advanced(by: duration)`.
+    ///
+    /// Each instant type declares this operator itself, since the compiler finds it for `sleep(until: .now + duration, clock:)`
+    /// only here.
     public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
 }
 #endif

@@ -13,13 +13,16 @@ public struct MonotonicInstant: TimerInstant {
     /// Nanoseconds since the zero of the clock.
     public let nanoseconds: Int64
 
-    /// Creates the instant `nanoseconds` after the zero of the clock. A negative one lies before it and is always past.
+    /// Creates the instant `nanoseconds` after the zero of the clock.
+    ///
+    /// A negative one lies before it and is always past.
     public init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
 
-    /// The clock's present reading, by `clock_gettime(2)`: a vDSO call, no system call. In virtual time, the reading of the
-    /// virtual clock; see `TimeBase.current`.
+    /// The clock's present reading, by `clock_gettime(2)`: a vDSO call, no system call.
+    ///
+    /// In virtual time, the reading of the virtual clock; see `TimeBase.current`.
     public static var now: MonotonicInstant {
         MonotonicInstant(nanoseconds: CurrentTime.now_ns(.monotonic))
     }
@@ -27,7 +30,9 @@ public struct MonotonicInstant: TimerInstant {
     /// An instant that never comes: a timer with this deadline does not fire until it is given another one.
     public static var distantFuture: MonotonicInstant { MonotonicInstant(nanoseconds: .max) }
 
-    /// An instant before every other. As a deadline it means now.
+    /// An instant before every other.
+    ///
+    /// As a deadline it means now.
     public static var distantPast: MonotonicInstant { MonotonicInstant(nanoseconds: .min) }
 
     /// Returns this instant moved by `duration`, rounded up to a whole nanosecond; saturates.
@@ -36,7 +41,9 @@ public struct MonotonicInstant: TimerInstant {
         return MonotonicInstant(nanoseconds: nanoseconds.addingSaturating(duration.nanosecondsRoundedUp))
     }
 
-    /// Returns the time from this instant to `other`; negative if `other` is earlier. Exact, also at the bounds.
+    /// Returns the time from this instant to `other`; negative if `other` is earlier.
+    ///
+    /// Exact, also at the bounds.
     public func duration(to other: MonotonicInstant) -> Duration {
         .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds)
     }
@@ -46,8 +53,10 @@ public struct MonotonicInstant: TimerInstant {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// Returns `instant.advanced(by: duration)`. Each instant type declares this operator itself, since the compiler finds
-    /// it for `sleep(until: .now + duration, clock:)` only here.
+    /// Returns `instant.advanced(by: duration)`.
+    ///
+    /// Each instant type declares this operator itself, since the compiler finds it for `sleep(until: .now + duration, clock:)`
+    /// only here.
     public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
 }
 #endif

@@ -1,6 +1,8 @@
 #if os(Linux)
 /// A point in time of any of several types, for timers on the monotonic clock: a `MonotonicInstant`, a `Date` or a
-/// `DispatchTime`. The last two are converted at once, and do not follow later steps of the wall clock.
+/// `DispatchTime`.
+///
+/// The last two are converted at once, and do not follow later steps of the wall clock.
 ///
 ///     loop.run(until: .now + .seconds(1))
 ///     loop.run(until: Date(timeIntervalSinceNow: 1))
@@ -26,7 +28,9 @@ extension TimePoint where Self == MonotonicInstant {
     /// An instant that never comes.
     public static var distantFuture: MonotonicInstant { MonotonicInstant.distantFuture }
 
-    /// An instant before every other. As a deadline it means now.
+    /// An instant before every other.
+    ///
+    /// As a deadline it means now.
     public static var distantPast: MonotonicInstant { MonotonicInstant.distantPast }
 }
 

@@ -37,7 +37,9 @@ extension TimeSpan where Self == Duration {
     /// Returns the duration of a number of seconds.
     public static func seconds(_ seconds: some BinaryInteger) -> Duration { Duration.seconds(seconds) }
 
-    /// Returns the duration of a number of seconds. NaN is zero; infinities and numbers beyond 292 years saturate.
+    /// Returns the duration of a number of seconds.
+    ///
+    /// NaN is zero; infinities and numbers beyond 292 years saturate.
     public static func seconds(_ seconds: Double) -> Duration {
         duration(of: seconds, Duration.seconds, perSecond: 1)
     }
@@ -47,7 +49,9 @@ extension TimeSpan where Self == Duration {
         Duration.milliseconds(milliseconds)
     }
 
-    /// Returns the duration of a number of thousandths of a second. NaN is zero; infinities and numbers beyond 292 years saturate.
+    /// Returns the duration of a number of thousandths of a second.
+    ///
+    /// NaN is zero; infinities and numbers beyond 292 years saturate.
     public static func milliseconds(_ milliseconds: Double) -> Duration {
         duration(of: milliseconds, Duration.milliseconds, perSecond: 1e3)
     }
@@ -57,7 +61,9 @@ extension TimeSpan where Self == Duration {
         Duration.microseconds(microseconds)
     }
 
-    /// Returns the duration of a number of millionths of a second. NaN is zero; infinities and numbers beyond 292 years saturate.
+    /// Returns the duration of a number of millionths of a second.
+    ///
+    /// NaN is zero; infinities and numbers beyond 292 years saturate.
     public static func microseconds(_ microseconds: Double) -> Duration {
         duration(of: microseconds, Duration.microseconds, perSecond: 1e6)
     }
@@ -81,7 +87,9 @@ extension TimeSpan where Self == Double {
     /// A length of time that is longer than any timer waits.
     public static var infinity: Double { Double.infinity }
 
-    /// An invalid length of time, NaN. An object that is made with it is invalid from the start, or counts it as zero.
+    /// An invalid length of time, NaN.
+    ///
+    /// An object that is made with it is invalid from the start, or counts it as zero.
     public static var nan: Double { Double.nan }
 }
 

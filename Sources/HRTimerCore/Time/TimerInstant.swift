@@ -1,24 +1,30 @@
 #if os(Linux)
-/// A point on one of the three clocks, in whole nanoseconds. Arithmetic saturates: a result beyond `distantFuture` is
-/// `distantFuture`, and no subtraction makes `distantFuture` earlier.
+/// A point on one of the three clocks, in whole nanoseconds.
+///
+/// Arithmetic saturates: a result beyond `distantFuture` is `distantFuture`, and no subtraction makes `distantFuture` earlier.
 public protocol TimerInstant: InstantProtocol, CustomStringConvertible where Duration == Swift.Duration {
     /// The clock of this type's instants.
     static var clock: TimerClock { get }
     /// Nanoseconds since the zero of the clock.
     var nanoseconds: Int64 { get }
-    /// Creates the instant `nanoseconds` after the zero of the clock. A negative one lies before it.
+    /// Creates the instant `nanoseconds` after the zero of the clock.
+    ///
+    /// A negative one lies before it.
     init(nanoseconds: Int64)
 }
 
 extension TimerInstant {
-    /// The clock's present reading, by `clock_gettime(2)`: a vDSO call, no system call. In virtual time, the reading of the
-    /// virtual clock; see `TimeBase.current`.
+    /// The clock's present reading, by `clock_gettime(2)`: a vDSO call, no system call.
+    ///
+    /// In virtual time, the reading of the virtual clock; see `TimeBase.current`.
     public static var now: Self { Self(nanoseconds: CurrentTime.now_ns(clock)) }
 
     /// An instant that never comes: a timer with this deadline does not fire until it is given another one.
     public static var distantFuture: Self { Self(nanoseconds: .max) }
 
-    /// An instant before every other. As a deadline it means now.
+    /// An instant before every other.
+    ///
+    /// As a deadline it means now.
     public static var distantPast: Self { Self(nanoseconds: .min) }
 
     /// Returns this instant moved by `duration`, rounded up to a whole nanosecond; saturates.
@@ -27,12 +33,16 @@ extension TimerInstant {
         return Self(nanoseconds: nanoseconds.addingSaturating(duration.nanosecondsRoundedUp))
     }
 
-    /// Returns the time from this instant to `other`; negative if `other` is earlier. Exact, also at the bounds.
+    /// Returns the time from this instant to `other`; negative if `other` is earlier.
+    ///
+    /// Exact, also at the bounds.
     public func duration(to other: Self) -> Duration {
         .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds)
     }
 
-    /// Returns the instant that is `duration` earlier, rounded up to a whole nanosecond. Saturates; `distantFuture` stays.
+    /// Returns the instant that is `duration` earlier, rounded up to a whole nanosecond.
+    ///
+    /// Saturates; `distantFuture` stays.
     public static func - (instant: Self, duration: Duration) -> Self {
         // The least duration cannot be negated. One that is an attosecond shorter saturates as well.
         let negated = duration.attoseconds == .min ? Int128.max : -duration.attoseconds

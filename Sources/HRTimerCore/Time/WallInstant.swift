@@ -10,13 +10,17 @@ public struct WallInstant: TimerInstant {
     /// Nanoseconds since 1970-01-01 00:00 UTC, leap seconds not counted.
     public let nanoseconds: Int64
 
-    /// Creates the instant `nanoseconds` after 1970-01-01 00:00 UTC. A negative one lies before it. Reaches the year 2262.
+    /// Creates the instant `nanoseconds` after 1970-01-01 00:00 UTC.
+    ///
+    /// A negative one lies before it. Reaches the year 2262.
     public init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
 
-    /// Returns `instant.advanced(by: duration)`. Each instant type declares this operator itself, since the compiler finds
-    /// it for `sleep(until: .now + duration, clock:)` only here.
+    /// Returns `instant.advanced(by: duration)`.
+    ///
+    /// Each instant type declares this operator itself, since the compiler finds it for `sleep(until: .now + duration, clock:)`
+    /// only here.
     public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
 }
 #endif

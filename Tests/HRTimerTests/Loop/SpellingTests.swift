@@ -206,11 +206,11 @@ import Testing
 
         let idle = IdleTimeout(1.5, engine: engine) { [log] in log.append("idle") }
         #expect(idle.timeout == .milliseconds(1500))
-        #expect(idle.deadline == start + .milliseconds(1500))
+        #expect(idle.nextDeadline == start + .milliseconds(1500))
         let none = IdleTimeout(.nan, engine: engine) { [log] in log.append("NaN") }
         time.advance(by: .zero)
         #expect(log.all == ["NaN"])
-        #expect(none.deadline == nil)
+        #expect(none.nextDeadline == nil)
         idle.cancel()
 
         let meter = FrameRateMeter(window: 2)

@@ -42,7 +42,7 @@ final class RealSources: SourceWorld, @unchecked Sendable {
     }
 
     var now_ns: Int64 { time.now.nanoseconds }
-    var nextDeadline_ns: Int64 { time.nextDeadline.nanoseconds }
+    var nextDeadline_ns: Int64 { time.nextDeadline?.nanoseconds ?? .max }
     var liveTimers: Int { engine.liveTimers }
     var statistics: TimerStatistics { engine.statistics }
     /// How many handlers there are that a source still keeps.

@@ -48,12 +48,12 @@ struct IdleTimeoutTests {
     func runsOut() {
         let start = time.now
         let idle = idle(.seconds(30))
-        #expect(idle.deadline == start + .seconds(30))
+        #expect(idle.nextDeadline == start + .seconds(30))
         time.advance(by: .seconds(30) - .nanoseconds(1))
         #expect(calls.count == 0)
         time.advance(by: .seconds(3600))
         #expect(calls.all == [start + .seconds(30)])
-        #expect(idle.deadline == nil)
+        #expect(idle.nextDeadline == nil)
         #expect(!idle.touch())
         #expect(idle.resume())
         time.advance(by: .seconds(3600))
@@ -80,8 +80,8 @@ struct IdleTimeoutTests {
         #expect(idle.suspend())
         #expect(!idle.suspend())
         #expect(!idle.touch())
-        #expect(idle.deadline == nil)
-        #expect(time.nextDeadline == .distantFuture)
+        #expect(idle.nextDeadline == nil)
+        #expect(time.nextDeadline == nil)
         time.advance(by: .seconds(3600))
         #expect(idle.resume())
         time.advance(by: .seconds(29))
@@ -120,7 +120,7 @@ struct IdleTimeoutTests {
         let idle = idle(.seconds(30))
         idle.timeout = .seconds(10)
         #expect(idle.timeout == .seconds(10))
-        #expect(idle.deadline == time.now + .seconds(30))
+        #expect(idle.nextDeadline == time.now + .seconds(30))
         idle.touch()
         time.advance(by: .seconds(10))
         #expect(calls.count == 1)
@@ -134,7 +134,7 @@ struct IdleTimeoutTests {
         let idle = idle(length)
         time.advance(by: .zero)
         #expect(calls.count == (length > .zero ? 0 : 1))
-        #expect((idle.deadline != nil) == (length > .zero))
+        #expect((idle.nextDeadline != nil) == (length > .zero))
         idle.resume()
         #expect(idle.cancel())
     }
@@ -157,10 +157,10 @@ struct IdleTimeoutTests {
     func engineEnds() async {
         let idle = idle(.seconds(1))
         await engine.shutdown()
-        #expect(idle.deadline == nil && !idle.touch() && !idle.resume())
+        #expect(idle.nextDeadline == nil && !idle.touch() && !idle.resume())
         #expect(canaries.count == 0)
         let late = self.idle(.seconds(1))
-        #expect(late.deadline == nil)
+        #expect(late.nextDeadline == nil)
         #expect(canaries.count == 0)
     }
 }

@@ -74,7 +74,7 @@ final class ClosesByTimeout: ChannelInboundHandler {
             loop.execute {
                 let (handler, context) = bound.value
                 // Something may have been read meanwhile.
-                guard let idle = handler.idle, idle.deadline == nil else { return }
+                guard let idle = handler.idle, idle.nextDeadline == nil else { return }
                 handler.closings.note(silence_ns: monotonic_ns - handler.lastRead_ns, timeout: handler.timeout)
                 context.close(promise: nil)
             }

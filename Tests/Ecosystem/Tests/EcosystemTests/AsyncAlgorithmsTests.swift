@@ -19,7 +19,7 @@ struct AsyncAlgorithmsTests {
     private func finish<Value: Sendable>(_ task: Task<Value, Never>) async -> Value {
         let mover = Task {
             while !Task.isCancelled {
-                if engine.liveTimers > 0 { time.advance(to: time.nextDeadline) }
+                if engine.liveTimers > 0, let next = time.nextDeadline { time.advance(to: next) }
                 await Task.yield()
             }
         }

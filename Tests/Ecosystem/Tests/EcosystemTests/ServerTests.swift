@@ -90,7 +90,8 @@ struct ServerTests {
         let (reports, report) = AsyncStream.makeStream(of: Int.self)
         let group = ServiceGroup(services: [], logger: Logger(label: "test"))
         try await group.run()
-        await group.addServiceUnlessShutdown(TimerEngineService(engine) { droppedTimers, _ in report.yield(droppedTimers) })
+        let service = TimerEngineService(engine) { droppedTimers, _ in report.yield(droppedTimers) }
+        await group.addServiceUnlessShutdown(service)
         var iterator = reports.makeAsyncIterator()
         #expect(await iterator.next() == 0)
         #expect(engine.deadline(of: engine.schedule(after: .seconds(1)) { _ in }) == nil)
