@@ -53,12 +53,6 @@ extension FiringCore {
         return mustWake(for: token, records[token.slot].schedule.deadline_ns, now_ns()) || isWithdrawn
     }
 
-    /// Begins a new grid at a nominal deadline, of which no tick has passed.
-    private mutating func move(_ token: TimerToken, to deadline: ExactInstant) {
-        records[token.slot].schedule.position = GridPosition(deadline)
-        place(token, records[token.slot].schedule.deadline_ns)
-    }
-
     /// Returns the deadline of the timer's next call. While the timer's handler runs, that is the deadline it was called for,
     /// unless it has set another. Returns nil if the token is stale, and `Int64.max` if the timer waits for no deadline.
     func deadline_ns(of token: TimerToken) -> Int64? {

@@ -90,8 +90,9 @@ struct ServerTests {
         let (reports, report) = AsyncStream.makeStream(of: Int.self)
         let group = ServiceGroup(services: [], logger: Logger(label: "test"))
         try await group.run()
-        let service = TimerEngineService(engine) { droppedTimers, _ in report.yield(droppedTimers) }
-        await group.addServiceUnlessShutdown(service)
+        await group.addServiceUnlessShutdown(
+            TimerEngineService(engine) { droppedTimers, _ in report.yield(droppedTimers) }
+        )
         var iterator = reports.makeAsyncIterator()
         #expect(await iterator.next() == 0)
         #expect(engine.deadline(of: engine.schedule(after: .seconds(1)) { _ in }) == nil)
