@@ -7,7 +7,7 @@ import ServiceLifecycle
 import Testing
 
 /// One afternoon of a server in virtual time, and another one seven months later, with all the nights between them.
-@Suite("An afternoon of a server", .timeLimit(.minutes(15)))
+@Suite("An afternoon of a server", .timeLimit(.minutes(5)))
 struct AfternoonTests {
     private static let berlin = TimeZone(identifier: "Europe/Berlin")!
 

@@ -4,7 +4,7 @@ import HRTimerTesting
 import Testing
 
 /// The sequences of swift-async-algorithms on our clocks, virtual and real.
-@Suite("swift-async-algorithms", .timeLimit(.minutes(15)))
+@Suite("swift-async-algorithms", .timeLimit(.minutes(5)))
 struct AsyncAlgorithmsTests {
     let time = ManualTime(start: MonotonicInstant(nanoseconds: 0))
     let engine: TimerEngine

@@ -4,7 +4,7 @@ import OpenCombine
 import Testing
 
 /// Publishers of OpenCombine on our schedulers.
-@Suite("OpenCombine", .timeLimit(.minutes(15)))
+@Suite("OpenCombine", .timeLimit(.minutes(5)))
 struct OpenCombineTests {
     /// The values in order, each with its time in milliseconds. Used on one thread at a time.
     private final class Log: @unchecked Sendable {

@@ -8,7 +8,7 @@ import ServiceLifecycleTestKit
 import Testing
 
 /// Work at intervals and by the calendar as a service, in virtual time.
-@Suite("A periodic service", .timeLimit(.minutes(15)))
+@Suite("A periodic service", .timeLimit(.minutes(5)))
 struct PeriodicServiceTests {
     /// What the work saw, in seconds since the start.
     private actor Log {

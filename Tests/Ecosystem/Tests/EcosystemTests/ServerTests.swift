@@ -8,7 +8,7 @@ import ServiceLifecycleTestKit
 import Testing
 
 /// The additions of the traits ServiceLifecycle and Metrics.
-@Suite("Servers", .timeLimit(.minutes(15)))
+@Suite("Servers", .timeLimit(.minutes(5)))
 struct ServerTests {
     private func service(_ pending: Int) throws -> (TimerEngineService, AsyncStream<Int>) {
         let (reports, report) = AsyncStream.makeStream(of: Int.self)
