@@ -150,6 +150,13 @@ let package = Package(
             path: "Benchmarks/bench",
             swiftSettings: strict
         ),
+        // One operation of one face, as often as it is told, for valgrind: `make instructions`.
+        .executableTarget(
+            name: "CountedOperations",
+            dependencies: ["HRTimer", "HRTimerTesting", "Seeded"],
+            path: "Benchmarks/CountedOperations",
+            swiftSettings: strict
+        ),
 
         // A snippet can import nothing but the library; this one needs the kernel's header.
         .systemLibrary(name: "CEpoll", path: "Tests/CEpoll"),
