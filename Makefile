@@ -28,7 +28,7 @@ help:  ## this list
 .PHONY: help build test frozen snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
     docs names docs-page docs-pictures tutorials agree compare-finds-slower lateness deadline-rounds musl hosts without-libevent not-linux plugins exports async-let-fault protocols \
-    async-algorithms model-display pareto rivals figures results
+    async-algorithms model-display pareto rivals figures results instructions
 
 build:  ## the library, the bench and the examples, for debugging
 	$(SWIFT) build
@@ -203,6 +203,13 @@ exports: $(PYTHON)  ## what the bench exports, read back by HdrHistogram's reade
 # Gates on counts, never on microseconds: nothing early, no descriptor and no timer left.
 smoke:  ## the bench with small parameters; gates on counts
 	$(SWIFT) run -c release bench --preset smoke --gate
+
+# The instructions of an arm, a move, a fire and a cancel of each face, against those of Benchmarks/instructions.txt, which WRITE=1
+# renews. The same on a busy machine: no time is compared. Needs valgrind; half a minute once it is built.
+instructions:  ## the instructions of each face's operations against the file's; needs valgrind, WRITE=1 renews the file
+	$(SWIFT) build -c release --product CountedOperations
+	Benchmarks/count-instructions $$($(SWIFT) build -c release --show-bin-path)/CountedOperations Benchmarks/instructions.txt \
+	    $(if $(WRITE),--write)
 
 STRICT = -Xswiftc -warnings-as-errors -Xcc -Werror=all -Xcc -Werror=extra
 
