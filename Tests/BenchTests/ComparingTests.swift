@@ -276,7 +276,7 @@ struct ThresholdTests {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let limits = try Thresholds.read(root.appendingPathComponent("Benchmarks/thresholds.json").path)
-        for rule in limits.rules { #expect(Subject.all.contains { $0.matches(rule.id) }, "\(rule.id)") }
+        for rule in limits.rules { #expect(Subject.all.contains { $0.id.matches(rule.id) }, "\(rule.id)") }
     }
 
     private func thresholds(_ text: String) throws -> Thresholds {

@@ -130,13 +130,6 @@ struct ExplanationTests {
         #expect(lines.count == 4)
         #expect(lines[3] == "  2 rows")
     }
-
-    @Test("is wrapped at spaces")
-    func wraps() {
-        #expect(wrapped("aa bb cc", width: 5) == ["aa bb", "cc"])
-        #expect(wrapped("aaaaaaaa b", width: 5) == ["aaaaaaaa", "b"])
-        #expect(wrapped("", width: 5).isEmpty)
-    }
 }
 
 @Suite("A time with its unit")

@@ -221,7 +221,7 @@ struct CrowdCommandTests {
                 skippedBecause: result.skippedBecause,
                 firesPerSecond: result.firesPerSecond ?? 0,
                 early: result.early,
-                text: report.text(isColoured: false),
+                text: report.text(Paint()),
                 json: report.json.text()
             )
         }
@@ -243,12 +243,16 @@ struct CrowdCommandTests {
 
     @Test("refuses invalid values")
     func refuses() {
-        for text in ["0", "10001", "nan", "x", "-1"] { #expect(throws: (any Error).self) { try parseRate(text) } }
+        let invalid = [
+            "--rate": ["0", "10001", "nan", "x", "-1"], "--tolerance": ["", "-1ms", "2h"],
+            "--length": ["", "1ms", "2h"],
+        ]
+        for (option, texts) in invalid {
+            for text in texts { #expect(throws: (any Error).self) { try CrowdOptions.parse(["\(option)=\(text)"]) } }
+        }
         for text in ["", "odd", "clusters:0", "clusters:"] {
             #expect(throws: (any Error).self) { try parsePhases(text) }
         }
-        for text in ["", "-1ms", "2h"] { #expect(throws: (any Error).self) { try parseTolerance(text) } }
-        for text in ["", "1ms", "2h"] { #expect(throws: (any Error).self) { try parseLength(text) } }
     }
 }
 

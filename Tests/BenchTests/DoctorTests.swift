@@ -38,8 +38,8 @@ struct DoctorTests {
         let doctor = Doctor(findings: [warned, bad])
         #expect(doctor.isBlocked)
         #expect(doctor.summary == "2 checks, b.bad: broken, and 1 more (bench doctor tells all)")
-        #expect(doctor.text(tellsAll: false, isColoured: false).contains("fix: mend it  (as root)"))
-        #expect(!doctor.text(tellsAll: false, isColoured: false).contains("\u{1b}"))
+        #expect(doctor.text(tellsAll: false, Paint()).contains("fix: mend it  (as root)"))
+        #expect(!doctor.text(tellsAll: false, Paint()).contains("\u{1b}"))
     }
 
     @Test("judges the clock")

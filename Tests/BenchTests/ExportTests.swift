@@ -14,7 +14,8 @@ struct ExportTests {
         #expect(lines[1].split(separator: ",", omittingEmptySubsequences: false).count == width)
         #expect(lines[1].hasPrefix("kernel.clock-nanosleep-abs,1000000,2000,0,0,50000,"))
         #expect(lines[8].hasSuffix(",\"No such device, as far as this machine can tell\""))
-        #expect(TableExports.quoted("say \"no\"") == "\"say \"\"no\"\"\"")
+        let quoted = Table(columns: [Column<String>("", "said") { .text($0) }], rows: ["say \"no\""])
+        #expect(quoted.csv == "said\r\n\"say \"\"no\"\"\"\r\n")
     }
 
     @Test("to Markdown have a row for each subject, and the command")

@@ -150,8 +150,8 @@ struct OperationTests {
     func reports() throws {
         let session = OperationSession([comparison(timers: 7)], rounds: 2, seed: 1, cpu: nil)
         try session.run(Progress(.hidden))
-        let json = OperationJSON(session: session, host: .now(), command: ["bench", "ops"])
-        let root = try #require(try JSONSerialization.jsonObject(with: Data(json.text.utf8)) as? [String: Any])
+        let report = OperationReport(session: session, host: .now(), command: ["bench", "ops"])
+        let root = try #require(try JSONSerialization.jsonObject(with: Data(report.json.text().utf8)) as? [String: Any])
         #expect(root["schema"] as? Int == 1)
         #expect((root["results"] as? [Any])?.isEmpty == true)
         let operations = try #require(root["operations"] as? [[String: Any]])
@@ -164,7 +164,7 @@ struct OperationTests {
         #expect(operations[2]["ns_per_op"] is NSNull)
         #expect(operations[2]["skipped_because"] as? String == "not here")
 
-        let text = OperationText(session: session, host: .now(), isColoured: false).text
+        let text = report.text(Paint())
         #expect(text.contains("test, 7 timers"))
         #expect(text.contains("not measured: not here"))
         #expect(!text.contains("\u{1b}"))

@@ -49,7 +49,7 @@ struct ReportTests {
 
     @Test("as text has the host, a histogram and a row for each subject, and the noise floor")
     func hasItsParts() throws {
-        let text = TextReport(session: measured(blocks: 2), host: .now(), isColoured: false).text
+        let text = JSONReport(sessions: [measured(blocks: 2)], host: .now(), command: []).text(TextView())
         // With a single kind of timer, no summary of the best of each kind comes first.
         #expect(text.hasPrefix("host\n"))
         #expect(text.contains("\nnoise floor: \(Subject.referenceID), measured twice"))
@@ -65,7 +65,9 @@ struct ReportTests {
         session.run(Progress(.hidden))
         #expect(session.results[0].skippedBecause == "no such system call")
         #expect(session.gateFailures == ["kernel.broken could not run: no such system call"])
-        #expect(TextReport(session: session, host: .now(), isColoured: false).text.contains("no such system call"))
+        #expect(
+            JSONReport(sessions: [session], host: .now(), command: []).text(TextView()).contains("no such system call")
+        )
         #expect(JSONReport(sessions: [session], host: .now(), command: []).text.contains("no such system call"))
     }
 

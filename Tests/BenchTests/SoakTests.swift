@@ -47,7 +47,7 @@ struct SoakTests {
             let session = SoakSession(plan)
             try session.run { _ in }
             let report = SoakReport(session: session, host: .now(), command: ["bench"])
-            return (session.faces, session.churn, report.text(isColoured: false), report.json.text())
+            return (session.faces, session.churn, report.text(Paint()), report.json.text())
         }
         #expect(faces.count == SoakPlan.faces.count + 1)
         for face in faces {
@@ -75,8 +75,11 @@ struct SoakTests {
 
     @Test("refuses invalid values")
     func refuses() {
-        for text in ["", "0", "x", "nan"] { #expect(throws: (any Error).self) { try parseTotalRate(text) } }
-        for text in ["", "1ms", "1001h"] { #expect(throws: (any Error).self) { try parseDuration(text) } }
-        for text in ["", "0s", "-1ms"] { #expect(throws: (any Error).self) { try parseBound(text) } }
+        let invalid = [
+            "--rate": ["", "0", "x", "nan"], "--duration": ["", "1ms", "1001h"], "--late": ["", "0s", "-1ms"],
+        ]
+        for (option, texts) in invalid {
+            for text in texts { #expect(throws: (any Error).self) { try SoakOptions.parse(["\(option)=\(text)"]) } }
+        }
     }
 }

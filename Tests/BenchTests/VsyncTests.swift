@@ -51,14 +51,15 @@ struct VsyncCommandTests {
         #expect((1...40).contains(kernel.lateness_ns.count))
         #expect(kernel.lateness_ns.count + kernel.missed <= 43)
         #expect(kernel.lateness_ns.allSatisfy { $0 >= 0 })
-        let text = VsyncText(session: session, host: HostReport(facts: []), isColoured: false).text
+        let report = VsyncReport(session: session, host: HostReport(facts: []), command: ["vsync"])
+        let text = report.text(Paint())
         #expect(text.contains("virtual") && text.contains("200.0000 Hz"))
-        let json = VsyncJSON(session: session, host: HostReport(facts: []), command: ["vsync"]).text
+        let json = report.json.text()
         #expect(text.contains("\n  kernel "))
         #expect(json.contains("\"measured_hz\": 200.0") && json.contains("\"lateness_ns\""))
         #expect(try schemaViolations(in: JSONSerialization.jsonObject(with: Data(json.utf8))) == [])
         for result in session.results where result.refusal != nil {
-            #expect(text.contains("\(result.kind.rawValue.padded(to: 9))  not found: "))
+            #expect(text.contains("\(result.kind.rawValue.padded(to: 8))  not found: "))
             #expect(json.contains("refused_because"))
         }
     }

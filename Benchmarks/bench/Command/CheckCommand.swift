@@ -26,7 +26,10 @@ struct CheckCommand: ParsableCommand {
     @Flag(name: .customLong("allow-debug"), help: "Check a result of a debug build too.")
     var allowsDebug = false
 
+    @OptionGroup var common: CommonOptions
+
     func run() throws {
+        let outputs = try common.open()
         let limits = try Thresholds.read(thresholds)
         let file = try ResultFile.read(result)
         if file.build != "release", !allowsDebug {
@@ -35,15 +38,34 @@ struct CheckCommand: ParsableCommand {
             )
         }
         let lines = limits.check(file)
-        let width = lines.map(\.name.count).max() ?? 0
-        let exceeded = lines.filter { !$0.isMet }
-        let shown = (isQuiet ? exceeded : lines).map { line in
-            "\(line.isMet ? "ok      " : "EXCEEDED")  \(line.name.padded(to: width))  \(line.text)"
-        }
-        let end =
-            exceeded.isEmpty
-            ? "all \(lines.count) limits are met" : "\(exceeded.count) of \(lines.count) limits are exceeded"
-        try ReportOutput.standard().write((shown + [end]).joined(separator: "\n") + "\n")
-        if !exceeded.isEmpty { throw ExitCode(2) }
+        try outputs.write(common.rendering(CheckedLimits(lines: lines, isQuiet: isQuiet)))
+        if lines.contains(where: { !$0.isMet }) { throw ExitCode(2) }
     }
+}
+
+/// What `bench check` shows.
+private struct CheckedLimits: Report {
+    let lines: [CheckLine]
+    let isQuiet: Bool
+
+    private var table: Table<CheckLine> {
+        Table(
+            columns: [
+                Column("", isLeft: true) { .text($0.isMet ? "ok" : "EXCEEDED") },
+                Column("", "name", isLeft: true) { .text($0.name) },
+                Column("", "text", isLeft: true) { .text($0.text) },
+                Column("", "is_met") { Cell("", .bool($0.isMet)) },
+            ],
+            rows: isQuiet ? lines.filter { !$0.isMet } : lines
+        )
+    }
+
+    func text(_ paint: Paint) -> String {
+        let exceeded = lines.count { !$0.isMet }
+        let end =
+            exceeded == 0 ? "all \(lines.count) limits are met" : "\(exceeded) of \(lines.count) limits are exceeded"
+        return (table.lines(paint) + [end]).joined(separator: "\n") + "\n"
+    }
+
+    var json: JSONValue { ["schema": .integer(1), "limits": table.json] }
 }

@@ -34,34 +34,22 @@ struct CompareCommand: ParsableCommand {
         }
     }
 
-    @Option(help: "text or json.")
-    var format: DoctorFormat = .text
-
-    @Option(help: "Colour the text: auto, always, never.")
-    var color: ColorChoice = .auto
+    @OptionGroup var common: CommonOptions
 
     func run() throws {
+        let outputs = try common.open()
         let read = try files.map { try ResultFile.read($0) }
         let before = Array(read.prefix(read.count / 2))
         let after = Array(read.suffix(read.count / 2))
+        let slower: Int
         if read.allSatisfy({ !$0.operations.isEmpty }) {
             let changes = try OperationChanges(before: before, after: after)
-            try write(changes.json, slower: changes.count(.slower)) {
-                OperationChangesText(changes: changes, isColoured: $0).text
-            }
+            slower = changes.count(.slower)
+            try outputs.write(common.rendering(changes))
         } else {
             let comparison = try Comparison(before: .joined(before), after: .joined(after))
-            try write(comparison.json, slower: comparison.count(.slower)) {
-                ComparisonText(comparison: comparison, isColoured: $0).text
-            }
-        }
-    }
-
-    private func write(_ json: JSONValue, slower: Int, _ text: (_ isColoured: Bool) -> String) throws {
-        let output = ReportOutput.standard()
-        switch format {
-        case .text: try output.write(text(ReportShape(formats: [], color: color).isColoured(output)))
-        case .json: try output.write(json.text() + "\n")
+            slower = comparison.count(.slower)
+            try outputs.write(common.rendering(comparison))
         }
         if slower > 0 { throw ExitCode(2) }
     }

@@ -17,31 +17,27 @@ struct DoctorCommand: ParsableCommand {
     @Flag(name: .customLong("all"), help: "Say of every check why it matters, also where nothing is wrong.")
     var tellsAll = false
 
-    @Option(help: "text or json.")
-    var format: DoctorFormat = .text
-
-    @Option(help: "Colour the text: auto, always, never.")
-    var color: ColorChoice = .auto
+    @OptionGroup var common: CommonOptions
 
     func run() throws {
+        let outputs = try common.open()
         let doctor = Doctor.examine()
-        let output = ReportOutput.standard()
-        switch format {
-        case .text:
-            let isColoured = ReportShape(formats: [], color: color).isColoured(output)
-            try output.write(doctor.text(tellsAll: tellsAll, isColoured: isColoured))
-        case .json:
-            let value: JSONValue = [
-                "schema": .integer(1), "build": .string(buildName), "is_blocked": .bool(doctor.isBlocked),
-                "doctor": doctor.json,
-            ]
-            try output.write(value.text() + "\n")
-        }
+        try outputs.write(common.rendering(Examination(doctor: doctor, tellsAll: tellsAll)))
         if doctor.isBlocked { throw ExitCode(3) }
     }
 }
 
-/// The format in which the doctor writes.
-enum DoctorFormat: String, CaseIterable, ExpressibleByArgument {
-    case text, json
+/// What `bench doctor` shows.
+private struct Examination: Report {
+    let doctor: Doctor
+    let tellsAll: Bool
+
+    func text(_ paint: Paint) -> String { doctor.text(tellsAll: tellsAll, paint) }
+
+    var json: JSONValue {
+        [
+            "schema": .integer(1), "build": .string(buildName), "is_blocked": .bool(doctor.isBlocked),
+            "doctor": doctor.json,
+        ]
+    }
 }

@@ -13,6 +13,8 @@ struct ExplainCommand: ParsableCommand {
     @Flag(name: .customLong("no-measure"), help: "Explain without measuring.")
     var hidesMeasurement = false
 
+    @OptionGroup var common: CommonOptions
+
     func validate() throws {
         guard Subject.all.contains(where: { $0.id == id }) else {
             throw ValidationError("explain takes the id of a subject, and '\(id)' is none (see bench list)")
@@ -23,34 +25,48 @@ struct ExplainCommand: ParsableCommand {
         guard let subject = Subject.all.first(where: { $0.id == id }), let explanation = Explanation.of(subject) else {
             throw BenchError("'\(id)' has no explanation")
         }
-        print("\(subject.id): \(subject.explanation)")
-        print("  call    \(explanation.call)")
-        print("  see     \(explanation.manual)")
-        for (number, trap) in explanation.traps.enumerated() {
-            let lines = wrapped(trap.text, width: 96)
-            for (index, line) in lines.enumerated() {
-                print((index == 0 ? "  trap \(number + 1)  " : "          ") + line)
+        let outputs = try common.open()
+        var measured: [String] = []
+        if !hidesMeasurement, let shown = explanation.traps.compactMap(\.demonstration).first {
+            announceDebugBuild()
+            measured = ["", "measured here, deadlines every \(timeText(shown.interval_ns)):"]
+            do {
+                measured += DemonstrationRun.lines(shown, try DemonstrationRun.figures(shown))
+            } catch {
+                // Not an error of the command: it reports why there is no measurement.
+                measured.append("  not measured: \(error)")
             }
         }
-        guard !hidesMeasurement, let shown = explanation.traps.compactMap(\.demonstration).first else { return }
-        announceDebugBuild()
-        print("\nmeasured here, deadlines every \(timeText(shown.interval_ns)):")
-        do {
-            for line in DemonstrationRun.lines(shown, try DemonstrationRun.figures(shown)) { print(line) }
-        } catch {
-            // Not an error of the command: it reports why there is no measurement.
-            print("  not measured: \(error)")
-        }
+        try outputs.write(
+            common.rendering(ExplainedSubject(subject: subject, explanation: explanation, measured: measured))
+        )
     }
 }
 
-/// Returns the text in lines of at most `width` characters, broken at spaces.
-func wrapped(_ text: String, width: Int) -> [String] {
-    text.split(separator: " ").reduce(into: [String]()) { lines, word in
-        if let last = lines.last, last.count + 1 + word.count <= width {
-            lines[lines.count - 1] = "\(last) \(word)"
-        } else {
-            lines.append(String(word))
+/// What `bench explain` shows.
+private struct ExplainedSubject: Report {
+    let subject: Subject
+    let explanation: Explanation
+    let measured: [String]
+
+    func text(_ paint: Paint) -> String {
+        let head = [
+            "\(subject.id): \(subject.explanation)", "  call    \(explanation.call)",
+            "  see     \(explanation.manual)",
+        ]
+        let traps = explanation.traps.enumerated().flatMap { number, trap in
+            wrapped(trap.text, to: 96, indent: 0).enumerated().map { line, text in
+                (line == 0 ? "  trap \(number + 1)  " : "          ") + text
+            }
         }
+        return (head + traps + measured).joined(separator: "\n") + "\n"
+    }
+
+    var json: JSONValue {
+        [
+            "id": .string(subject.id), "explanation": .string(subject.explanation),
+            "call": .string(explanation.call), "manual": .string(explanation.manual),
+            "traps": .array(explanation.traps.map { .string($0.text) }),
+        ]
     }
 }

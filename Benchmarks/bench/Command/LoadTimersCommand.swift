@@ -8,7 +8,7 @@ import HRTimer
 struct LoadTimersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "load-timers", shouldDisplay: false)
 
-    @Argument(transform: parseTimers) var timers: Int
+    @Argument(transform: whole(1...10_000_000)) var timers: Int
 
     func run() throws {
         let crowd = try EngineCrowd(count: CrowdCount())

@@ -10,26 +10,18 @@ struct OpsCommand: ParsableCommand {
     @OptionGroup var options: OpsOptions
 
     func run() throws {
-        let outputs = try options.report.begin()
+        let outputs = try options.common.begin()
         let host = HostReport.examined()
         let session = OperationSession(
             options.comparisons,
             rounds: options.rounds ?? options.preset.rounds,
-            seed: options.report.seed ?? newSeed(),
+            seed: options.seed.value,
             cpu: options.pinnedCPU
         )
-        try session.run(options.report.progress)
+        try session.run(options.common.progress)
         if options.instructions, !session.wasInterrupted { countInstructions(session) }
-        try write(
-            options.report.shape,
-            to: outputs,
-            text: { isColoured in
-                let plot = GrowthPlot.lines(session)
-                return OperationText(session: session, host: host, isColoured: isColoured).text
-                    + plot.map { $0 + "\n" }.joined()
-            },
-            json: { OperationJSON(session: session, host: host, command: CommandLine.arguments).text }
-        )
+        let report = OperationReport(session: session, host: host, command: CommandLine.arguments)
+        try outputs.write(options.common.rendering(report))
         if session.wasInterrupted { throw ExitCode(130) }
     }
 

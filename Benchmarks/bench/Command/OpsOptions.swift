@@ -37,7 +37,7 @@ struct OpsOptions: ParsableArguments {
     @Option(help: "How much to measure: smoke (seconds) or quick (two minutes).")
     var preset: OpsPreset = .quick
 
-    @Option(help: "How often each rival gets its turn, 1 to 1000; by default 5.", transform: parseBlocks)
+    @Option(help: "How often each rival gets its turn, 1 to 1000; by default 5.", transform: whole(1...1000))
     var rounds: Int?
 
     @Option(
@@ -45,7 +45,7 @@ struct OpsOptions: ParsableArguments {
             "Number of pending timers, 1 to 10000000. Repeatable; by default 1000, 100000 and 1000000.",
             valueName: "n"
         ),
-        transform: parseTimers
+        transform: whole(1...10_000_000)
     )
     var timers: [Int] = []
 
@@ -65,7 +65,7 @@ struct OpsOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("Threads that arm and cancel at once, 1 to 256. Repeatable; by default 4.", valueName: "n"),
-        transform: parseThreads
+        transform: whole(1...256)
     )
     var threads: [Int] = []
 
@@ -75,19 +75,18 @@ struct OpsOptions: ParsableArguments {
     @Flag(help: "Count the instructions of the queues' operations too, by valgrind (a minute or more).")
     var instructions = false
 
-    @OptionGroup var report: ReportOptions
+    @OptionGroup var seed: SeedOption
+    @OptionGroup var common: CommonOptions
 
     func validate() throws {
         if growth, !timers.isEmpty { throw ValidationError("--growth has sizes of its own: it is not for --timers") }
         let known = Self.comparisons(sizes: [MemoryOperations.fewestTimers], ownTimers: nil)
-        for pattern in only where !known.contains(where: { $0.rivals.contains { $0.matches(pattern) } }) {
-            throw ValidationError("--only takes the id of a rival, or a glob; '\(pattern)' matches none")
+        try mustMatch(only, known.flatMap { $0.rivals.map(\.id) }) {
+            "--only takes the id of a rival, or a glob; '\($0)' matches none"
         }
-        for pattern in operation where !known.contains(where: { $0.isOperation(pattern) }) {
-            let names = known.reduce(into: [String]()) { if !$0.contains($1.operation) { $0.append($1.operation) } }
-            throw ValidationError(
-                "--operation takes a glob that matches one of \(names.joined(separator: ", ")), not '\(pattern)'"
-            )
+        let names = known.reduce(into: [String]()) { if !$0.contains($1.operation) { $0.append($1.operation) } }
+        try mustMatch(operation, names) {
+            "--operation takes a glob that matches one of \(names.joined(separator: ", ")), not '\($0)'"
         }
         if comparisons.isEmpty { throw ValidationError("--only chose rivals that --operation leaves without work") }
     }
@@ -101,7 +100,7 @@ struct OpsOptions: ParsableArguments {
             threads: threads.isEmpty ? [ContendedOperations.defaultThreads] : threads
         ).filter { !growth || $0.baseID == "hrtimer.queue" }
         let chosen = all.filter { comparison in
-            operation.isEmpty ? !comparison.isExtra : operation.contains(where: comparison.isOperation)
+            operation.isEmpty ? !comparison.isExtra : comparison.operation.matches(anyOf: operation)
         }
         return chosen.compactMap { $0.only(only) }
     }
@@ -146,15 +145,6 @@ struct OpsOptions: ParsableArguments {
     }
 }
 
-/// Parses the value of `--timers`.
-@Sendable
-func parseTimers(_ text: String) throws -> Int {
-    guard let timers = Int(text), (1...10_000_000).contains(timers) else {
-        throw ValidationError("it takes a whole number from 1 to 10000000")
-    }
-    return timers
-}
-
 /// Parses the value of `--cpu` of `bench ops`.
 @Sendable
 func parsePlace(_ text: String) throws -> Place {
@@ -163,13 +153,4 @@ func parsePlace(_ text: String) throws -> Place {
         throw ValidationError("it takes the number of a processor that this process may use, or any")
     }
     return .cpu(cpu)
-}
-
-/// Parses the value of `--threads`.
-@Sendable
-func parseThreads(_ text: String) throws -> Int {
-    guard let threads = Int(text), (1...256).contains(threads) else {
-        throw ValidationError("it takes a whole number from 1 to 256")
-    }
-    return threads
 }

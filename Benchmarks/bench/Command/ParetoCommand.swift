@@ -17,14 +17,10 @@ struct ParetoCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("Results, JSON.", valueName: "result.json"))
     var results: [String]
 
-    @Option(help: "text, json or svg.")
-    var format: ParetoFormat = .text
-
-    @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Write to this file.", valueName: "file"))
-    var output: String?
+    @OptionGroup var common: CommonOptions
 
     func run() throws {
-        let output = try self.output.map { try ReportOutput.file($0) } ?? ReportOutput.standard()
+        let outputs = try common.open()
         var found: [Pareto] = []
         for name in results {
             let all = Pareto.all(try ResultFile.read(name).rows)
@@ -37,34 +33,34 @@ struct ParetoCommand: ParsableCommand {
             }
             found += all
         }
-        switch format {
-        case .text: try output.write(found.map { ParetoText(pareto: $0).text + "\n" }.joined())
-        case .json: try output.write(JSONValue.array(found.map(\.json)).text() + "\n")
-        case .svg: try output.write(ParetoChart.standalone(found))
-        }
+        var rendering = common.rendering(ParetoFronts(fronts: found))
+        rendering.picture = { [found] in ParetoChart.standalone(found) }
+        try outputs.write(rendering)
     }
 }
 
-/// The format in which `bench pareto` writes.
-enum ParetoFormat: String, CaseIterable, ExpressibleByArgument {
-    case text, json, svg
-}
+/// What `bench pareto` shows.
+private struct ParetoFronts: Report {
+    let fronts: [Pareto]
 
-extension Pareto {
-    /// The points as JSON: a subject's share and cost, and the values of fixed margins at the same cost and the same share.
+    func text(_ paint: Paint) -> String { fronts.map { ParetoText(pareto: $0).text + "\n" }.joined() }
+
+    /// The points: a subject's share and cost, and the values of fixed margins at the same cost and the same share.
     var json: JSONValue {
-        [
-            "interval_ns": JSONValue(interval_ns),
-            "points": .array(
-                points.map { point in
-                    [
-                        "id": .string(point.id), "within_1us_share": JSONValue(point.exact),
-                        "cpu_ns_per_fire": JSONValue(point.cpuPerFire_ns),
-                        "fixed_share_at_cost": JSONValue(exact(at: point.cpuPerFire_ns)),
-                        "fixed_cost_at_share_ns": JSONValue(cost(at: point.exact)),
-                    ]
-                }
-            ),
-        ]
+        .array(
+            fronts.map { front in
+                let points = Table<Pareto.Point>(
+                    columns: [
+                        Column("", "id") { .text($0.id) },
+                        Column("", "within_1us_share") { .share($0.exact) },
+                        Column("", "cpu_ns_per_fire") { .time($0.cpuPerFire_ns) },
+                        Column("", "fixed_share_at_cost") { .share(front.exact(at: $0.cpuPerFire_ns)) },
+                        Column("", "fixed_cost_at_share_ns") { .time(front.cost(at: $0.exact)) },
+                    ],
+                    rows: front.points
+                )
+                return ["interval_ns": JSONValue(front.interval_ns), "points": points.json]
+            }
+        )
     }
 }

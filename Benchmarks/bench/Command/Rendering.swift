@@ -7,6 +7,8 @@ struct Rendering {
     let json: String
     /// Returns the text for the screen, or for a file.
     let text: (_ isScreen: Bool) throws -> String
+    /// The picture of a command that has one of its own.
+    var picture: (() -> String)?
     /// Whether a subject is shown.
     var isShown: (ResultRow) -> Bool = { _ in true }
 
@@ -18,7 +20,7 @@ struct Rendering {
         case .csv: return TableExports.csv(try file())
         case .hlog: return HdrText.log(try latencies())
         case .cyclictest: return CyclictestJSON.text(try latencies())
-        case .svg: return try PercentileChart.standalone(latencies())
+        case .svg: return try picture?() ?? PercentileChart.standalone(latencies())
         case .html: return HTMLReport(file: try file(), json: json).text
         case .hgrm:
             let rows = try latencies().rows.filter { $0.fires > 0 }
@@ -44,7 +46,10 @@ struct Rendering {
     }
 
     func file() throws -> ResultFile {
-        try ResultFile.parse(Data(json.utf8), name: name).filtered(isShown)
+        if !json.contains("\"results\"") {
+            throw BenchError("\(name) is no list of subjects: it has text and json, and no other format")
+        }
+        return try ResultFile.parse(Data(json.utf8), name: name).filtered(isShown)
     }
 
     private func latencies() throws -> ResultFile {

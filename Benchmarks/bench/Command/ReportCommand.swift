@@ -21,40 +21,18 @@ struct ReportCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Leave out the subjects whose id matches. Repeatable.", valueName: "glob"))
     var skip: [String] = []
 
-    @Option(help: "text, markdown, json, csv, hgrm, hlog, cyclictest, svg or html. Repeatable.", transform: parseFormat)
-    var format: [ReportFormat] = []
-
-    @Option(
-        name: [.customShort("o"), .long],
-        help: ArgumentHelp("Write to this file, in the shape that its name ends in. Repeatable.", valueName: "file")
-    )
-    var output: [String] = []
-
     @Flag(help: "The file is a trace, of run --trace or a flight recorder: draws it, with -o FILE.svg.")
     var trace = false
 
     @Option(help: "Bars of histograms in text: linear or log.")
     var bars: BarScale = .linear
 
-    @Option(help: "Colour the text: auto, always, never.")
-    var color: ColorChoice = .auto
-
-    func validate() throws {
-        _ = try routing
-    }
-
-    /// A result that is written to a file is not shown on the screen as well, unless `--format` is given.
-    private var routing: Routing {
-        get throws {
-            let routing = try Routing(formats: format, files: output)
-            return output.isEmpty || !format.isEmpty ? routing : Routing(standard: nil, files: routing.files)
-        }
-    }
+    @OptionGroup var common: CommonOptions
 
     func run() throws {
         let data = try readFile(result)
-        if trace { return try TraceDrawing.draw(data, named: result, to: output) }
-        let shape = ReportShape(formats: format, color: color)
+        if trace { return try TraceDrawing.draw(data, named: result, to: common.output) }
+        let outputs = try common.open()
         let file = try ResultFile.parse(data, name: result).filtered(isShown)
         if file.rows.isEmpty, file.operations.isEmpty {
             let choice = only.isEmpty && skip.isEmpty ? "" : " that --only and --skip leave"
@@ -63,16 +41,13 @@ struct ReportCommand: ParsableCommand {
         let rendering = Rendering(
             name: result,
             json: String(decoding: data, as: UTF8.self),
-            text: { [bars] in ResultText(file: file, view: shape.view(isScreen: $0, bars: bars)).text },
+            text: { [common, bars] in ResultText(file: file, view: common.view(isScreen: $0, bars: bars)).text },
             isShown: isShown
         )
-        try ReportOutputs(try routing).write(rendering)
+        try outputs.write(rendering)
     }
 
     private var isShown: (ResultRow) -> Bool {
-        { [only, skip] row in
-            (only.isEmpty || only.contains { fnmatch($0, row.id, 0) == 0 })
-                && !skip.contains { fnmatch($0, row.id, 0) == 0 }
-        }
+        { [only, skip] row in row.id.isChosen(only: only, skip: skip) }
     }
 }

@@ -10,7 +10,7 @@ struct RunCommand: ParsableCommand {
     @OptionGroup var options: RunOptions
 
     func run() throws {
-        let outputs = try options.report.begin()
+        let outputs = try options.common.begin()
         // Read before the measurement, so that a baseline that cannot be read is reported at once.
         let baseline = try options.baseline.map { try ResultFile.read(Baseline.find($0)) }
         try baseline?.mustBeComparable()
@@ -25,36 +25,32 @@ struct RunCommand: ParsableCommand {
         var sessions: [Session] = []
         for plan in plans where sessions.last?.hasEndedEarly != true {
             let session = Session(plan, process.tuning, spikes: spikes, why: why)
-            session.run(options.report.progress, LiveTable(isHidden: options.report.hidesProgress))
+            session.run(options.common.progress, LiveTable(isHidden: options.common.hidesProgress))
             sessions.append(session)
             tellWhatWasLeftOut(session)
         }
         spikes?.stop()
         if load.hasEnded() { StandardError.print("bench: --load \(options.load.text) ended before the run did") }
         load.stop()
-        let shape = options.report.shape
         let measured = sessions
-        let json = JSONReport(
+        let report = JSONReport(
             sessions: measured,
             host: host,
             command: CommandLine.arguments,
             load: options.load,
             grants: process.settingResults
-        ).text
-        if let name = options.keep { try Baseline.keep(json, as: name, commit: HostReport.commit()) }
-        let rendering = Rendering(
-            name: "the result",
-            json: json,
-            text: { [bars = options.bars] in
-                TextReport.text(of: measured, host: host, view: shape.view(isScreen: $0, bars: bars))
-            }
         )
+        let json = report.text
+        if let name = options.keep { try Baseline.keep(json, as: name, commit: HostReport.commit()) }
+        let rendering = Rendering(name: "the result", json: json) { [options] in
+            report.text(options.common.view(isScreen: $0, bars: options.bars))
+        }
         try outputs.write(rendering)
         try why?.finish(measured.flatMap(\.results), options.why, outputs.routing.standard == .text)
         let comparison = try baseline.map { try Comparison(before: $0, after: rendering.file()) }
         if let comparison {
             let against = baseline?.host.texts["commit"].map { "against commit \($0):\n" } ?? ""
-            let text = against + ComparisonText(comparison: comparison, isColoured: shape.isColoured(.standard())).text
+            let text = against + comparison.text(options.common.paint)
             // Standard output may be read by a program.
             if outputs.routing.standard == .text {
                 try ReportOutput.standard().write("\n" + text)

@@ -62,16 +62,16 @@ struct RunOptions: ParsableArguments {
         // So that a negative time is refused as such, and not parsed as another option.
         parsing: .unconditional,
         help: "Time between deadlines, 10us to 1s, as in 250us, 1ms, 16.667ms; by default 1ms.",
-        transform: parseInterval
+        transform: time(10_000...1_000_000_000, "from 10us to 1s, such as 250us, 1ms or 16.667ms")
     )
-    var interval: Duration?
+    var interval: Int64?
 
     @Flag(help: "Measure at nine intervals from 50 us to 1 s, in place of --interval; a table for each.")
     var sweep = false
 
     @Option(
         help: "How often each subject gets its turn, 1 to 1000; by default as the preset has it.",
-        transform: parseBlocks
+        transform: whole(1...1000)
     )
     var blocks: Int?
 
@@ -80,7 +80,7 @@ struct RunOptions: ParsableArguments {
             "Fires of each block that are left out at first, 0 to 1000, while what fires is learning; by default 8.",
             valueName: "n"
         ),
-        transform: parseSettling
+        transform: whole(0...1000)
     )
     var settle: Int = 8
 
@@ -99,7 +99,7 @@ struct RunOptions: ParsableArguments {
                 + "host's cost.",
             valueName: "us"
         ),
-        transform: parseWakeLatency
+        transform: whole(0...1_000_000, unit: " of us")
     )
     var cpuDmaLatency: Int32?
 
@@ -108,7 +108,7 @@ struct RunOptions: ParsableArguments {
             "spinBudget of our precise engines and loops, 0 to 1; by default theirs.",
             valueName: "share"
         ),
-        transform: parseSpinBudget
+        transform: decimal(0...1, "a share of one core from 0 to 1, such as 0.05")
     )
     var spinBudget: Double?
 
@@ -156,7 +156,8 @@ struct RunOptions: ParsableArguments {
 
     @OptionGroup var why: WhyOptions
 
-    @OptionGroup var report: ReportOptions
+    @OptionGroup var seed: SeedOption
+    @OptionGroup var common: CommonOptions
 
     /// The intervals of 120 Hz and 60 Hz are among them.
     static let sweepIntervals: [Duration] = [
@@ -167,8 +168,9 @@ struct RunOptions: ParsableArguments {
     /// The plans that are measured, one after the other. Sweeps have fewer blocks, and few fires at long intervals: they
     /// are for a visual overview, and would take hours otherwise.
     var plans: [Plan] {
-        let seed = report.seed ?? newSeed()
-        return (sweep ? Self.sweepIntervals : [interval ?? .milliseconds(1)]).map { interval in
+        let seed = seed.value
+        let chosen = Duration.nanoseconds(interval ?? 1_000_000)
+        return (sweep ? Self.sweepIntervals : [chosen]).map { interval in
             Plan(
                 subjects: subjects,
                 interval: interval,
@@ -184,7 +186,7 @@ struct RunOptions: ParsableArguments {
     }
 
     /// False with options that need more time.
-    private var hasDefaultLength: Bool { !sweep && blocks == nil && (interval ?? .milliseconds(1)) <= .milliseconds(1) }
+    private var hasDefaultLength: Bool { !sweep && blocks == nil && (interval ?? 0) <= 1_000_000 }
 
     var tuning: Tuning { Tuning(isTuned: tune, cpus: cpu, wakeLatency_us: cpuDmaLatency) }
 
@@ -193,10 +195,8 @@ struct RunOptions: ParsableArguments {
             throw ValidationError("--sweep has intervals of its own: say --sweep or --interval, not both")
         }
         for (option, patterns) in [("--only", only), ("--skip", skip)] {
-            for pattern in patterns where !Subject.all.contains(where: { $0.matches(pattern) }) {
-                throw ValidationError(
-                    "\(option) takes the id of a subject, or a glob; no subject matches '\(pattern)' (see bench list)"
-                )
+            try mustMatch(patterns, Subject.all.map(\.id)) {
+                "\(option) takes the id of a subject, or a glob; no subject matches '\($0)' (see bench list)"
             }
         }
         if subjects.isEmpty {
@@ -210,69 +210,10 @@ struct RunOptions: ParsableArguments {
     var subjects: [Subject] {
         Subject.all.filter { subject in
             let isPreset = (subject.isDefault || preset.hasAllSubjects) && subject.interval_ns == nil
-            let isChosen = only.isEmpty ? isPreset : only.contains(where: subject.matches)
-            return isChosen && !skip.contains(where: subject.matches) && !(sweep && subject.interval_ns != nil)
+            return (isPreset || !only.isEmpty) && subject.id.isChosen(only: only, skip: skip)
+                && !(sweep && subject.interval_ns != nil)
         }
     }
-}
-
-/// Parses the value of `--interval`: a decimal number and its unit.
-@Sendable
-func parseInterval(_ text: String) throws -> Duration {
-    guard let interval_ns = nanoseconds(text), (10_000...1_000_000_000).contains(interval_ns) else {
-        throw ValidationError("it takes a time from 10us to 1s, such as 250us, 1ms or 16.667ms")
-    }
-    return .nanoseconds(interval_ns)
-}
-
-/// Parses a decimal number and its unit, such as 250us, 1.5ms, 10s, 5m or 2h. Returns nil for anything else, and for more
-/// than 3e18 ns, almost a century.
-func nanoseconds(_ text: some StringProtocol) -> Int64? {
-    let units: [(suffix: String, nanoseconds: Double)] = [
-        ("ns", 1), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9),
-    ]
-    guard
-        let unit = units.first(where: { text.hasSuffix($0.suffix) }),
-        let number = Double(String(text.dropLast(unit.suffix.count)))
-    else { return nil }
-    let value_ns = (number * unit.nanoseconds).rounded()
-    return (0...3e18).contains(value_ns) ? Int64(value_ns) : nil
-}
-
-/// Parses the value of `--blocks`.
-@Sendable
-func parseBlocks(_ text: String) throws -> Int {
-    guard let blocks = Int(text), (1...1000).contains(blocks) else {
-        throw ValidationError("it takes a whole number from 1 to 1000")
-    }
-    return blocks
-}
-
-/// Parses the value of `--settle`.
-@Sendable
-func parseSettling(_ text: String) throws -> Int {
-    guard let fires = Int(text), (0...1000).contains(fires) else {
-        throw ValidationError("it takes a whole number from 0 to 1000")
-    }
-    return fires
-}
-
-/// Parses the value of `--cpu-dma-latency`.
-@Sendable
-func parseWakeLatency(_ text: String) throws -> Int32 {
-    guard let latency_us = Int32(text), (0...1_000_000).contains(latency_us) else {
-        throw ValidationError("it takes a whole number of us from 0 to 1000000")
-    }
-    return latency_us
-}
-
-/// Parses the value of `--spin-budget`.
-@Sendable
-func parseSpinBudget(_ text: String) throws -> Double {
-    guard let budget = Double(text), (0...1).contains(budget) else {
-        throw ValidationError("it takes a share of one core from 0 to 1, such as 0.05")
-    }
-    return budget
 }
 
 /// Parses the value of `--cpu`: numbers and ranges, which become a mask.

@@ -23,32 +23,24 @@ struct VsyncCommand: ParsableCommand {
 
     @Option(
         help: "How long each is measured, in seconds from 0.1 to 600, once its rate is known.",
-        transform: parseSeconds
+        transform: decimal(0.1...600, "a number of seconds from 0.1 to 600")
     )
     var seconds: Double = 3
 
     @Option(help: "The virtual display's rate, as in 60, 59.94 or 60000/1001.", transform: parseFrameRate)
     var rate: FrameRate = .standard
 
-    @OptionGroup var report: ReportOptions
-
-    func validate() throws {
-        if report.seed != nil { throw ValidationError("--seed takes no part here: nothing is random in bench vsync") }
-    }
+    @OptionGroup var common: CommonOptions
 
     func run() throws {
-        let file = try report.begin()
+        let outputs = try common.begin()
         let host = HostReport.now()
         let kinds = source.isEmpty ? VsyncSource.Kind.allCases : VsyncSource.Kind.allCases.filter(source.contains)
-        let isLive = !report.hidesProgress && isTerminal(2)
+        let isLive = !common.hidesProgress && isTerminal(2)
         let session = VsyncSession(kinds, rate: rate, seconds: seconds, isLive: isLive)
         session.run()
-        try write(
-            report.shape,
-            to: file,
-            text: { VsyncText(session: session, host: host, isColoured: $0).text },
-            json: { VsyncJSON(session: session, host: host, command: CommandLine.arguments).text }
-        )
+        let report = VsyncReport(session: session, host: host, command: CommandLine.arguments)
+        try outputs.write(common.rendering(report))
         if session.wasInterrupted { throw ExitCode(130) }
     }
 }
@@ -60,15 +52,6 @@ func parseSource(_ text: String) throws -> VsyncSource.Kind {
         throw ValidationError("it takes virtual, wayland, x11 or drm")
     }
     return kind
-}
-
-/// Parses the value of `--seconds`.
-@Sendable
-func parseSeconds(_ text: String) throws -> Double {
-    guard let seconds = Double(text), (0.1...600).contains(seconds) else {
-        throw ValidationError("it takes a number of seconds from 0.1 to 600")
-    }
-    return seconds
 }
 
 /// Parses the value of `--rate`.

@@ -1,43 +1,38 @@
-/// A comparison as text for people.
-struct ComparisonText {
-    let comparison: Comparison
-    let isColoured: Bool
-
-    var text: String {
-        let width = comparison.rows.map(\.id.count).max() ?? 0
-        let several = Set(comparison.rows.map(\.interval_ns)).count > 1
-        var lines = [head(width, several)]
-        for row in comparison.rows {
-            lines.append(line(row, width, several))
-            lines += row.changes.filter { $0.verdict == .slower || $0.verdict == .faster }.map(evidence)
-        }
-        lines += missing("only before", comparison.onlyBefore) + missing("only after", comparison.onlyAfter)
-        let counts = Verdict.allCases.map { "\(comparison.count($0)) \($0.rawValue)" }.joined(separator: ", ")
-        lines += [
-            "", counts,
+// A comparison for people and for programs.
+extension Comparison: Report {
+    func text(_ paint: Paint) -> String {
+        let notes = [
+            "", rows.map(\.verdict).counted,
             "medians of the blocks, before and after; ≤ 1 µs: share of the fires that are exact; in brackets the 99.5 % interval "
                 + "of the difference, over pairs of blocks",
             "faster and slower: that interval lies beyond the floor, which is the largest of a least difference, what each run's",
             "control measured twice differed by, and what the kernel's own subject of the kind has moved by; unclear: more "
                 + "--blocks would tell",
         ]
-        return lines.joined(separator: "\n") + "\n"
+        let missing =
+            missing("only before", onlyBefore) + missing("only after", onlyAfter)
+        return (table.lines(paint) + missing + notes).joined(separator: "\n") + "\n"
     }
 
-    private func head(_ width: Int, _ several: Bool) -> String {
-        "verdict  " + "subject".padded(to: width) + (several ? "interval".aligned(to: 11) : "")
-            + Quantity.allCases.map { $0.name.aligned(to: 22) }.joined()
-    }
-
-    private func line(_ row: ComparedRow, _ width: Int, _ several: Bool) -> String {
-        let interval = several ? timeText(row.interval_ns).aligned(to: 11) : ""
-        let cells = Quantity.allCases.map { (row[$0].map(pair) ?? "–").aligned(to: 22) }
-        let reasons = row.reasons.isEmpty ? "" : "  " + row.reasons.joined(separator: ", ")
-        return row.verdict.painted(isColoured) + row.id.padded(to: width) + interval + cells.joined() + reasons
-    }
-
-    private func pair(_ change: Change) -> String {
-        "\(change.quantity.text(change.before)) → \(change.quantity.text(change.after))"
+    private var table: Table<ComparedRow> {
+        var names: [Column<ComparedRow>] = [
+            Column("verdict", isLeft: true) { $0.verdict.cell },
+            Column("subject", isLeft: true) { .text($0.id) },
+        ]
+        if Set(rows.map(\.interval_ns)).count > 1 {
+            names.append(Column("interval") { .time($0.interval_ns) })
+        }
+        let quantities = Quantity.allCases.map { quantity in
+            Column<ComparedRow>(quantity.name) { row in
+                .text(row[quantity].map { "\(quantity.text($0.before)) → \(quantity.text($0.after))" })
+            }
+        }
+        return Table(
+            columns: names + quantities,
+            rows: rows,
+            note: { $0.reasons.joined(separator: ", ") },
+            below: { $0.changes.filter { $0.verdict == .slower || $0.verdict == .faster }.map(evidence) }
+        )
     }
 
     /// Returns the figures behind a verdict.
@@ -55,44 +50,50 @@ struct ComparisonText {
 }
 
 extension Comparison {
-    /// The comparison as JSON.
     var json: JSONValue {
-        func change(_ change: Change?) -> JSONValue {
-            guard let change else { return .null }
+        let keys: [(key: String, quantity: Quantity)] = [
+            ("p50_ns", .p50), ("p90_ns", .p90), ("p99_ns", .p99), ("within_1us_share", .exactShare),
+            ("cpu_ns_per_fire", .cpuPerFire),
+        ]
+        let compared = rows.map { row -> JSONValue in
+            let changes = keys.map { JSONValue.Member(key: $0.key, value: row[$0.quantity]?.json ?? .null) }
             return [
-                "before": JSONValue(change.before), "after": JSONValue(change.after),
-                "difference_low": JSONValue(change.interval?.low), "difference_high": JSONValue(change.interval?.high),
-                "floor": JSONValue(change.floor), "verdict": .string(change.verdict.rawValue),
-            ]
+                "id": .string(row.id), "interval_ns": JSONValue(row.interval_ns),
+                "verdict": .string(row.verdict.rawValue), "reasons": .array(row.reasons.map { .string($0) }),
+            ] + .object(changes) + ["newly_early": JSONValue(row.newlyEarly)]
         }
         return [
             "schema": .integer(1),
-            "compared": .array(
-                rows.map { row in
-                    [
-                        "id": .string(row.id), "interval_ns": JSONValue(row.interval_ns),
-                        "verdict": .string(row.verdict.rawValue),
-                        "reasons": .array(row.reasons.map { .string($0) }),
-                        "p50_ns": change(row[.p50]), "p90_ns": change(row[.p90]), "p99_ns": change(row[.p99]),
-                        "within_1us_share": change(row[.exactShare]), "cpu_ns_per_fire": change(row[.cpuPerFire]),
-                        "newly_early": JSONValue(row.newlyEarly),
-                    ]
-                }
-            ),
+            "compared": .array(compared),
             "only_before": .array(onlyBefore.map { .string($0) }),
             "only_after": .array(onlyAfter.map { .string($0) }),
         ]
     }
 }
 
+extension Change {
+    fileprivate var json: JSONValue {
+        [
+            "before": JSONValue(before), "after": JSONValue(after), "difference_low": JSONValue(interval?.low),
+            "difference_high": JSONValue(interval?.high), "floor": JSONValue(floor),
+            "verdict": .string(verdict.rawValue),
+        ]
+    }
+}
+
 extension Verdict {
-    func painted(_ isColoured: Bool) -> String {
-        let text = rawValue.padded(to: 9)
-        guard isColoured else { return text }
+    var cell: Cell {
         switch self {
-        case .faster: return "\u{1b}[32m\(text)\u{1b}[0m"
-        case .slower: return "\u{1b}[31m\(text)\u{1b}[0m"
-        case .same, .unclear: return text
+        case .faster: .text(rawValue, style: .green)
+        case .slower: .text(rawValue, style: .red)
+        case .same, .unclear: .text(rawValue)
         }
+    }
+}
+
+extension [Verdict] {
+    /// How many there are of each.
+    var counted: String {
+        Verdict.allCases.map { kind in "\(count { $0 == kind }) \(kind.rawValue)" }.joined(separator: ", ")
     }
 }

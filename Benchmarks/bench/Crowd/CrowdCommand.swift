@@ -2,10 +2,13 @@ import ArgumentParser
 
 /// The options of `bench crowd`.
 struct CrowdOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Number of timers, 1 to 10000000.", valueName: "n"), transform: parseTimers)
+    @Option(help: ArgumentHelp("Number of timers, 1 to 10000000.", valueName: "n"), transform: whole(1...10_000_000))
     var timers = 10_000
 
-    @Option(help: ArgumentHelp("Fires a second of each timer, 0.01 to 10000.", valueName: "hz"), transform: parseRate)
+    @Option(
+        help: ArgumentHelp("Fires a second of each timer, 0.01 to 10000.", valueName: "hz"),
+        transform: decimal(0.01...10_000, "fires a second, from 0.01 to 10000")
+    )
     var rate = 10.0
 
     @Option(
@@ -23,25 +26,29 @@ struct CrowdOptions: ParsableArguments {
                 + "tenth of the interval.",
             valueName: "time"
         ),
-        transform: parseTolerance
+        transform: time(0...3_600_000_000_000, "from 0s to 1h, such as 10ms")
     )
     var tolerance: [Int64] = []
 
     @Option(help: ArgumentHelp("Measure only those whose id matches. Repeatable.", valueName: "glob"))
     var only: [String] = []
 
-    @Option(help: "How often each gets its turn, 1 to 1000.", transform: parseBlocks)
+    @Option(help: "How often each gets its turn, 1 to 1000.", transform: whole(1...1000))
     var rounds = 2
 
-    @Option(help: "How long each is watched, 10ms to 1h.", transform: parseLength)
+    @Option(
+        help: "How long each is watched, 10ms to 1h.",
+        transform: time(10_000_000...3_600_000_000_000, "from 10ms to 1h, such as 5s")
+    )
     var length: Int64 = 1_000_000_000
 
-    @OptionGroup var report: ReportOptions
+    @OptionGroup var seed: SeedOption
+    @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        for pattern in only where !CrowdRival.all.contains(where: { $0.matches(pattern) }) {
-            let ids = CrowdRival.all.map(\.id).joined(separator: ", ")
-            throw ValidationError("--only takes one of \(ids), or a glob; '\(pattern)' matches none")
+        let ids = CrowdRival.all.map(\.id)
+        try mustMatch(only, ids) {
+            "--only takes one of \(ids.joined(separator: ", ")), or a glob; '\($0)' matches none"
         }
     }
 
@@ -52,7 +59,7 @@ struct CrowdOptions: ParsableArguments {
     /// Rivals that support a tolerance are measured with each one, the others once.
     var entries: [CrowdSession.Entry] {
         let tolerances = tolerance.isEmpty ? [0, plan.interval_ns / 10] : tolerance
-        return CrowdRival.all.filter { rival in only.isEmpty || only.contains(where: rival.matches) }.flatMap { rival in
+        return CrowdRival.all.filter { $0.id.isChosen(only: only) }.flatMap { rival in
             (rival.takesTolerance ? tolerances : [0]).map { CrowdSession.Entry(rival: rival, tolerance_ns: $0) }
         }
     }
@@ -69,34 +76,20 @@ struct CrowdCommand: ParsableCommand {
     @OptionGroup var options: CrowdOptions
 
     func run() throws {
-        let file = try options.report.begin()
+        let outputs = try options.common.begin()
         let host = HostReport.now()
         let session = CrowdSession(
             options.plan,
             options.entries,
             rounds: options.rounds,
             length_ns: options.length,
-            seed: options.report.seed ?? newSeed()
+            seed: options.seed.value
         )
-        session.run(options.report.progress)
+        session.run(options.common.progress)
         let report = CrowdReport(session: session, host: host, command: CommandLine.arguments)
-        try write(
-            options.report.shape,
-            to: file,
-            text: { report.text(isColoured: $0) },
-            json: { report.json.text() + "\n" }
-        )
+        try outputs.write(options.common.rendering(report))
         if session.wasInterrupted { throw ExitCode(130) }
     }
-}
-
-/// Parses the value of `--rate`.
-@Sendable
-func parseRate(_ text: String) throws -> Double {
-    guard let rate = Double(text), (0.01...10_000).contains(rate) else {
-        throw ValidationError("it takes fires a second, from 0.01 to 10000")
-    }
-    return rate
 }
 
 /// Parses the value of `--phases`.
@@ -108,22 +101,4 @@ func parsePhases(_ text: String) throws -> CrowdPlan.Phases {
         return .clusters(clusters)
     }
     throw ValidationError("it takes even, random, or clusters:K with K from 1 to 1000000")
-}
-
-/// Parses the value of `--tolerance`.
-@Sendable
-func parseTolerance(_ text: String) throws -> Int64 {
-    guard let tolerance_ns = nanoseconds(text), tolerance_ns <= 3600 * 1_000_000_000 else {
-        throw ValidationError("it takes a time from 0s to 1h, such as 10ms")
-    }
-    return tolerance_ns
-}
-
-/// Parses the value of `--length`.
-@Sendable
-func parseLength(_ text: String) throws -> Int64 {
-    guard let length_ns = nanoseconds(text), (10_000_000...3600 * 1_000_000_000).contains(length_ns) else {
-        throw ValidationError("it takes a time from 10ms to 1h, such as 5s")
-    }
-    return length_ns
 }

@@ -1,26 +1,37 @@
-/// The result of `bench crowd`, for people and for programs.
-struct CrowdReport {
+/// The result of `bench crowd`.
+struct CrowdReport: Report {
     let session: CrowdSession
     let host: HostReport
     let command: [String]
 
-    func text(isColoured: Bool) -> String {
+    func text(_ paint: Paint) -> String {
         let plan = session.plan
-        func bold(_ text: String) -> String { isColoured ? "\u{1b}[1m\(text)\u{1b}[0m" : text }
-        let facts = host.facts.map { fact in "  \(fact.title.padded(to: 16))\(fact.text)" }
-        let heading =
-            [
-                bold("host")
-            ] + facts + [
-                "",
-                bold("crowd: \(plan.timers.grouped) timers, each every \(timeText(plan.interval_ns)), \(phasesText)"),
-                "  \(session.rounds) rounds in random order, each watched for \(timeText(session.length_ns)), seed \(session.seed)",
-                "",
-            ]
-        return (heading + table(bold) + notes).joined(separator: "\n") + "\n"
+        let heading = [
+            "",
+            paint.bold("crowd: \(plan.timers.grouped) timers, each every \(timeText(plan.interval_ns)), \(phases)"),
+            "  \(session.rounds) rounds in random order, each watched for \(timeText(session.length_ns)), seed \(session.seed)",
+            "",
+        ]
+        return (host.lines(paint) + heading + table.lines(paint) + notes).joined(separator: "\n") + "\n"
     }
 
-    private var phasesText: String {
+    /// Schema 1, with the results in `crowd`.
+    var json: JSONValue {
+        .result(
+            command,
+            seed: session.seed,
+            isInterrupted: session.wasInterrupted,
+            host,
+            [
+                "noise_floor": .null,
+                "rounds": JSONValue(session.rounds),
+                "watched_ns": JSONValue(session.length_ns),
+                "crowd": table.json,
+            ]
+        )
+    }
+
+    private var phases: String {
         switch session.plan.phases {
         case .evenlySpread: "evenly spread"
         case .random: "in random phases"
@@ -28,31 +39,43 @@ struct CrowdReport {
         }
     }
 
-    private func table(_ bold: (String) -> String) -> [String] {
-        let titles = ["tolerance", "fires/s", "CPU/fire", "user", "wakes/fire", "p50", "p99", "max", "missed", "early"]
-        let width = session.results.map(\.entry.rival.id.count).max() ?? 0
-        let head = "crowd".padded(to: width) + titles.map { $0.aligned(to: 11) }.joined()
-        return [bold(head)]
-            + session.results.map { result in
-                let id = result.entry.rival.id.padded(to: width)
-                let tolerance = result.entry.tolerance_ns == 0 ? "0" : timeText(result.entry.tolerance_ns)
-                guard !result.samples.isEmpty else {
-                    return "\(id)\(tolerance.aligned(to: 11))  not measured: \(result.skippedBecause ?? "interrupted")"
-                }
-                let cells = [
-                    tolerance,
-                    result.firesPerSecond.map { Int($0.rounded()).grouped },
-                    result.cpuPerFire_ns.map { timeText($0) },
-                    userShare(result),
-                    result.wakeupsPerFire?.formatted(decimals: 2),
-                    result.p50_ns.map { timeText($0) },
-                    result.p99_ns.map { timeText($0) },
-                    result.latest_ns.map { timeText($0) },
-                    Int(result.missed).grouped,
-                    Int(result.early).grouped,
-                ]
-                return id + cells.map { ($0 ?? "–").aligned(to: 11) }.joined()
-            }
+    private var table: Table<CrowdSession.Result> {
+        Table(columns: asked + found, rows: session.results) {
+            $0.samples.isEmpty ? "not measured: \($0.skippedBecause ?? "interrupted")" : nil
+        }
+    }
+
+    private var asked: [Column<CrowdSession.Result>] {
+        let (plan, phases) = (session.plan, phases)
+        return [
+            Column("crowd", "id", isLeft: true) { .text($0.entry.rival.id) },
+            Column("", "timers") { _ in .count(plan.timers) },
+            Column("", "interval_ns") { _ in .time(plan.interval_ns) },
+            Column("", "phases") { _ in .text(phases) },
+            Column("tolerance", "tolerance_ns") {
+                let tolerance_ns = $0.entry.tolerance_ns
+                return Cell(tolerance_ns == 0 ? "0" : timeText(tolerance_ns), JSONValue(tolerance_ns))
+            },
+        ]
+    }
+
+    private var found: [Column<CrowdSession.Result>] {
+        [
+            Column("fires/s", "fires_per_s") {
+                Cell($0.firesPerSecond.map { Int($0.rounded()).grouped }, JSONValue($0.firesPerSecond))
+            },
+            Column("CPU/fire", "cpu_ns_per_fire") { .time($0.cpuPerFire_ns) },
+            Column("user", "user_cpu_ns_per_fire") { Cell(userShare($0), JSONValue($0.userCPUPerFire_ns)) },
+            Column("", "system_cpu_ns_per_fire") { .time($0.systemCPUPerFire_ns) },
+            Column("wakes/fire", "wakeups_per_fire") { .number($0.wakeupsPerFire, decimals: 2) },
+            Column("p50", "p50_ns") { .time($0.p50_ns) },
+            Column("p99", "p99_ns") { .time($0.p99_ns) },
+            Column("max", "max_ns") { .time($0.latest_ns) },
+            Column("missed", "missed") { .count($0.missed) },
+            Column("early", "early") { .count($0.early) },
+            Column("", "rounds") { .count($0.samples.count) },
+            Column("", "skipped_because") { .text($0.skippedBecause) },
+        ]
     }
 
     private func userShare(_ result: CrowdSession.Result) -> String? {
@@ -64,54 +87,13 @@ struct CrowdReport {
 
     private var notes: [String] {
         let asked = Double(session.plan.timers) * 1e9 / Double(session.plan.interval_ns)
-        var notes = [
+        let notes = [
             "",
             "asked for: \(Int(asked.rounded()).grouped) fires a second; CPU is the whole process's, and user is its part outside "
                 + "of the kernel",
             "wakes/fire: times that a thread came back from a wait; late is counted from each timer's own deadline, so a "
                 + "tolerance that is used shows in p50; figures are medians of the rounds, max, missed and early are of all",
         ]
-        if session.wasInterrupted { notes.append("interrupted: this is what there was until then") }
-        return notes
-    }
-
-    /// Schema 1, with the results in `crowd`.
-    var json: JSONValue {
-        [
-            "schema": .integer(1),
-            "build": .string(buildName),
-            "command": .array(command.map { .string($0) }),
-            "seed": JSONValue(seed: session.seed),
-            "interrupted": .bool(session.wasInterrupted),
-            "host": .object(host.facts.map { JSONValue.Member(key: $0.key, value: $0.value) }),
-            "noise_floor": .null,
-            "results": .array([]),
-            "operations": .array([]),
-            "rounds": JSONValue(session.rounds),
-            "watched_ns": JSONValue(session.length_ns),
-            "crowd": .array(session.results.map(value)),
-        ]
-    }
-
-    private func value(_ result: CrowdSession.Result) -> JSONValue {
-        [
-            "id": .string(result.entry.rival.id),
-            "timers": JSONValue(session.plan.timers),
-            "interval_ns": JSONValue(session.plan.interval_ns),
-            "phases": .string(phasesText),
-            "tolerance_ns": JSONValue(result.entry.tolerance_ns),
-            "fires_per_s": JSONValue(result.firesPerSecond),
-            "cpu_ns_per_fire": JSONValue(result.cpuPerFire_ns),
-            "user_cpu_ns_per_fire": JSONValue(result.userCPUPerFire_ns),
-            "system_cpu_ns_per_fire": JSONValue(result.systemCPUPerFire_ns),
-            "wakeups_per_fire": JSONValue(result.wakeupsPerFire),
-            "p50_ns": JSONValue(result.p50_ns),
-            "p99_ns": JSONValue(result.p99_ns),
-            "max_ns": JSONValue(result.latest_ns),
-            "missed": .integer(Int64(clamping: result.missed)),
-            "early": .integer(Int64(clamping: result.early)),
-            "rounds": JSONValue(result.samples.count),
-            "skipped_because": JSONValue(result.skippedBecause),
-        ]
+        return notes + (session.wasInterrupted ? [interruptedNote] : [])
     }
 }

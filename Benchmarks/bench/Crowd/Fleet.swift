@@ -92,8 +92,6 @@ struct CrowdRival: Sendable {
         self.make = make
     }
 
-    func matches(_ pattern: String) -> Bool { fnmatch(pattern, id, 0) == 0 }
-
     static let all: [CrowdRival] =
         [
             CrowdRival("hrtimer.engine.normal") { try EngineFleet(.normal) },

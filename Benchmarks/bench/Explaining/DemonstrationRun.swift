@@ -48,12 +48,10 @@ enum DemonstrationRun {
 
     /// Returns a table of the rows, and the sentence about them.
     static func lines(_ demonstration: Demonstration, _ figures: [Demonstration.Figures]) -> [String] {
-        let width = demonstration.rows.map(\.label.count).max() ?? 0
-        let head = "  " + "".padded(to: width) + ["p50", "max", "CPU/fire"].map { $0.aligned(to: 10) }.joined()
         let rows = zip(demonstration.rows, figures).map { row, figures in
-            let cells = [timeText(figures.p50_ns), timeText(figures.max_ns), timeText(figures.cpuPerFire_ns)]
-            return "  " + row.label.padded(to: width) + cells.map { $0.aligned(to: 10) }.joined()
+            [row.label, timeText(figures.p50_ns), timeText(figures.max_ns), timeText(figures.cpuPerFire_ns)]
         }
-        return [head] + rows + ["  " + demonstration.says(figures)]
+        let table = Table(columns: Column.texts(["", "p50", "max", "CPU/fire"]), rows: rows)
+        return (table.lines() + [demonstration.says(figures)]).map { "  " + $0 }
     }
 }

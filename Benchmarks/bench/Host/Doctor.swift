@@ -31,21 +31,23 @@ struct Doctor: Sendable {
     }
 
     /// Returns a line for each check; below those with a problem, why it matters and what to do.
-    func text(tellsAll: Bool, isColoured: Bool) -> String {
-        let width = findings.map(\.id.count).max() ?? 0
-        var lines: [String] = []
-        for finding in findings {
-            let verdict = painted(finding.verdict, isColoured)
-            lines.append("\(verdict)  \(finding.id.padded(to: width))  \(finding.value)")
-            guard tellsAll || finding.fix != nil || finding.verdict == .bad else { continue }
-            lines.append("        why: \(finding.why)")
-            if let fix = finding.fix { lines.append("        fix: \(fix)\(finding.needsRoot ? "  (as root)" : "")") }
-        }
+    func text(tellsAll: Bool, _ paint: Paint) -> String {
+        let table = Table<Finding>(
+            columns: [
+                Column("", isLeft: true) { .text($0.verdict.rawValue, style: $0.verdict.style) },
+                Column("", isLeft: true) { .text($0.id) },
+                Column("", isLeft: true) { .text($0.value) },
+            ],
+            rows: findings,
+            below: { finding in
+                guard tellsAll || finding.fix != nil || finding.verdict == .bad else { return [] }
+                let fix = finding.fix.map { "        fix: \($0)\(finding.needsRoot ? "  (as root)" : "")" }
+                return ["        why: \(finding.why)"] + (fix.map { [$0] } ?? [])
+            }
+        )
         let counts = Finding.Verdict.allCases.map { "\(count($0)) \($0.rawValue)" }.joined(separator: ", ")
-        lines.append("")
-        lines.append("\(findings.count) checks: \(counts)")
-        lines.append(conclusion)
-        return lines.joined(separator: "\n") + "\n"
+        let end = ["", "\(findings.count) checks: \(counts)", conclusion]
+        return (table.lines(paint) + end).joined(separator: "\n") + "\n"
     }
 
     private var conclusion: String {
@@ -55,15 +57,15 @@ struct Doctor: Sendable {
         }
         return "Nothing here stands in the way of exact timers."
     }
+}
 
-    private func painted(_ verdict: Finding.Verdict, _ isColoured: Bool) -> String {
-        let text = verdict.rawValue.padded(to: 6)
-        guard isColoured else { return text }
-        switch verdict {
-        case .ok: return "\u{1b}[32m\(text)\u{1b}[0m"
-        case .info: return text
-        case .warn: return "\u{1b}[33m\(text)\u{1b}[0m"
-        case .bad: return "\u{1b}[31m\(text)\u{1b}[0m"
+extension Finding.Verdict {
+    fileprivate var style: Paint.Style? {
+        switch self {
+        case .ok: .green
+        case .info: nil
+        case .warn: .yellow
+        case .bad: .red
         }
     }
 }

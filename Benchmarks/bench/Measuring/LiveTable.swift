@@ -34,27 +34,25 @@ final class LiveTable {
         width: Int,
         height: Int
     ) -> [String] {
-        let titles = ["p50", "p99", "max", "CPU/fire", "missed"]
-        let shown = titles.prefix(max(1, min(titles.count, (width - 20) / 10)))
-        let idWidth = max(10, min(results.map(\.subject.id.count).max() ?? 0, width - shown.count * 10 - 1))
-        let head = "after \(round) of \(rounds) rounds".padded(to: idWidth)
-        let rows = results.map { result in
-            let lateness = result.lateness
-            let cells = [
-                lateness.value_ns(at: .p50).map { timeText($0) },
-                lateness.value_ns(at: .p99).map { timeText($0) },
-                lateness.max_ns.map { timeText($0) },
-                result.usage.cpuPerFire_ns.map { timeText($0) },
-                lateness.count > 0 ? result.missed.grouped : nil,
-            ]
-            return String(result.subject.id.prefix(idWidth)).padded(to: idWidth)
-                + cells.prefix(shown.count).map { ($0 ?? "–").aligned(to: 10) }.joined()
-        }
+        // Room for two figures.
+        let nameWidth = max(8, width - 22)
+        let table = Table<SubjectResult>(
+            columns: [
+                Column("after \(round) of \(rounds) rounds", isLeft: true) {
+                    .text(String($0.subject.id.prefix(nameWidth)))
+                },
+                Column("p50", rank: 0) { .time($0.lateness.value_ns(at: .p50)) },
+                Column("p99", rank: 1) { .time($0.lateness.value_ns(at: .p99)) },
+                Column("max", rank: 2) { .time($0.lateness.max_ns) },
+                Column("CPU/fire", rank: 3) { .time($0.usage.cpuPerFire_ns) },
+                Column("missed", rank: 4) { .count($0.lateness.count > 0 ? $0.missed : nil) },
+            ],
+            rows: results
+        )
+        let lines = table.fitted(to: width - 1, Paint(), mayStack: false).lines
         let room = max(1, height - 3)
-        let fitting = rows.count <= room ? rows : rows.prefix(room - 1) + ["… \(rows.count - room + 1) more"]
-        return ([head + shown.map { $0.aligned(to: 10) }.joined()] + fitting).map {
-            String($0.prefix(max(1, width - 1)))
-        }
+        let left = results.count > room ? ["… \(results.count - room + 1) more"] : []
+        return (lines.prefix(room + 1 - left.count) + left).map { String($0.prefix(max(1, width - 1))) }
     }
 
     private static func terminalSize() -> (columns: Int, rows: Int) {

@@ -1,5 +1,3 @@
-import Glibc
-
 /// A timer that is measured: something that fires at given instants.
 struct Subject: Sendable {
     /// Stable, because scripts use it.
@@ -79,9 +77,4 @@ struct Subject: Sendable {
 
     /// Whether the gate closes if the subject fires early or leaves something behind.
     var isGated: Bool { isOnOurClock && (id.hasPrefix("kernel.") || id.hasPrefix("hrtimer.")) }
-
-    /// Returns whether the id matches a shell pattern, fnmatch(3).
-    func matches(_ pattern: String) -> Bool {
-        fnmatch(pattern, id, 0) == 0
-    }
 }

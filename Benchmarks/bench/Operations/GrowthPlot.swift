@@ -1,3 +1,5 @@
+import Glibc
+
 /// A plot of how operations grow with the number of timers: time upwards, timers to the right, both logarithmic, a letter
 /// for each rival.
 enum GrowthPlot {
@@ -10,7 +12,6 @@ enum GrowthPlot {
         }
     }
 
-    private static let height = 16
     private static let columnWidth = 12
 
     /// Returns a plot for each operation that was measured at three sizes or more.
@@ -43,38 +44,16 @@ enum GrowthPlot {
         let points = series.flatMap(\.points).filter { $0.ns > 0 }
         guard let least = points.map(\.ns).min(), let most = points.map(\.ns).max() else { return [] }
         let sizes = Set(points.map(\.timers)).sorted()
-        let (low, high) = (logarithm(least), max(logarithm(most), logarithm(least) + 0.1))
-        var rows = [[Character]](repeating: Array(repeating: " ", count: sizes.count * columnWidth), count: height)
-        for (index, one) in series.enumerated() {
+        let (low, high) = (log2(least), max(log2(most), log2(least) + 0.1))
+        var plot = LetterPlot(width: sizes.count * columnWidth, height: 16)
+        for (number, one) in series.enumerated() {
             for point in one.points where point.ns > 0 {
-                let row = height - 1 - Int(((logarithm(point.ns) - low) / (high - low) * Double(height - 1)).rounded())
                 let start = (sizes.firstIndex(of: point.timers) ?? 0) * columnWidth + 2
-                // Letters that meet are placed beside each other.
-                let place = (start..<start + columnWidth - 2).first { rows[row][$0] == " " } ?? start
-                rows[row][place] = letter(index)
+                plot.put(number, in: start..<start + columnWidth - 2, at: (log2(point.ns) - low) / (high - low))
             }
         }
-        let axis = rows.enumerated().map { index, row in
-            let ns = exponential(high - (high - low) * Double(index) / Double(height - 1))
-            let label = index % 5 == 0 ? operationTimeText(ns) : ""
-            return label.aligned(to: 10) + " |" + String(row)
-        }
-        let foot = "".padded(to: 10) + " +" + String(repeating: "-", count: sizes.count * columnWidth)
-        let ticks = "".padded(to: 12) + sizes.map { "  \($0.grouped)".padded(to: columnWidth) }.joined()
-        let legend = series.enumerated().map { "  \(letter($0)) \($1.id)" }
-        return axis + [foot, ticks] + legend
-    }
-
-    private static func letter(_ index: Int) -> Character {
-        Character(UnicodeScalar(UInt8(97 + index % 26)))
-    }
-
-    /// Returns the binary logarithm, interpolated linearly between powers of two: close enough for a plot, and without
-    /// libm.
-    private static func logarithm(_ value: Double) -> Double { Double(value.exponent) + value.significand - 1 }
-
-    private static func exponential(_ value: Double) -> Double {
-        let whole = value.rounded(.down)
-        return Double(sign: .plus, exponent: Int(whole), significand: 1 + (value - whole))
+        let marks = sizes.enumerated().map { ($0 * columnWidth + 2, $1.grouped) }
+        let legend = series.enumerated().map { "  \(LetterPlot.letter($0)) \($1.id)" }
+        return plot.lines(marks: marks) { operationTimeText(exp2(low + (high - low) * $0)) } + legend
     }
 }

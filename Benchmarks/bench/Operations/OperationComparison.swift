@@ -1,5 +1,3 @@
-import Glibc
-
 /// One operation at one number of timers, and all rivals that are compared in it.
 struct OperationComparison: Sendable {
     let operation: String
@@ -17,16 +15,11 @@ struct OperationComparison: Sendable {
     let isExtra: Bool
     let rivals: [OperationRival]
 
-    /// Returns whether the name of the operation matches a shell pattern, fnmatch(3).
-    func isOperation(_ pattern: String) -> Bool {
-        fnmatch(pattern, operation, 0) == 0
-    }
-
     /// Returns the comparison with the base and the rivals whose id matches one of the globs; without globs with all
     /// rivals. Returns nil if none matches.
     func only(_ patterns: [String]) -> OperationComparison? {
         guard !patterns.isEmpty else { return self }
-        let chosen = rivals.filter { rival in patterns.contains(where: rival.matches) }
+        let chosen = rivals.filter { $0.id.matches(anyOf: patterns) }
         guard !chosen.isEmpty else { return nil }
         return OperationComparison(
             operation: operation,
@@ -35,7 +28,7 @@ struct OperationComparison: Sendable {
             baseID: baseID,
             isPinned: isPinned,
             isExtra: isExtra,
-            rivals: rivals.filter { rival in rival.id == baseID || patterns.contains(where: rival.matches) }
+            rivals: rivals.filter { $0.id == baseID || $0.id.matches(anyOf: patterns) }
         )
     }
 }
@@ -50,10 +43,5 @@ struct OperationRival: Sendable {
     init(_ id: String, measure: @escaping @Sendable (_ seed: UInt64) throws -> OperationSample) {
         self.id = id
         self.measure = measure
-    }
-
-    /// Returns whether the id matches a shell pattern, fnmatch(3).
-    func matches(_ pattern: String) -> Bool {
-        fnmatch(pattern, id, 0) == 0
     }
 }

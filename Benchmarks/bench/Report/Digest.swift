@@ -47,30 +47,22 @@ struct Digest {
             to: width
         )
         .map(bold)
-        lines += table.lines(width: width.map { $0 - 2 }).lines.map { "  " + $0 }
+        lines += table.fitted(to: width.map { $0 - 2 }, Paint()).lines.map { "  " + $0 }
         if let advice { lines += wrapped(advice, to: width) }
         return lines
     }
 
-    private var table: TextTable {
-        TextTable(
-            nameTitle: "",
+    private var table: Table<Family> {
+        Table(
             columns: [
-                .init(title: "typical", rank: 0), .init(title: "1 in 100", rank: 2),
-                .init(title: "CPU a fire", rank: 1),
-                .init(title: "of a core", rank: 3), .init(title: "subject", rank: 4),
+                Column("", isLeft: true) { .text($0.name) },
+                Column("typical", rank: 0) { .time($0.row.lateness.p50) },
+                Column("1 in 100", rank: 2) { .time($0.row.lateness.p99) },
+                Column("CPU a fire", rank: 1) { .time($0.row.cpuPerFire_ns) },
+                Column("of a core", rank: 3) { .share($0.row.processorShare) },
+                Column("subject", rank: 4) { .text($0.row.id) },
             ],
-            rows: families.map { family in
-                let row = family.row
-                return TextTable.Row(
-                    name: family.name,
-                    cells: [
-                        row.lateness.p50.map { timeText($0) } ?? "–", row.lateness.p99.map { timeText($0) } ?? "–",
-                        row.cpuPerFire_ns.map { timeText($0) } ?? "–",
-                        row.processorShare.map { "\(($0 * 100).formatted(decimals: 1)) %" } ?? "–", row.id,
-                    ]
-                )
-            }
+            rows: families
         )
     }
 

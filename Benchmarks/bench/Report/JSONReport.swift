@@ -1,3 +1,4 @@
+import Foundation
 import HRTimerCore
 
 /// The result for programs: schema 1. Members may be added; existing members keep their meaning.
@@ -28,32 +29,42 @@ struct JSONReport {
 
     var text: String { value.text() + "\n" }
 
+    /// Returns the text for people. It shows only what is in the JSON, so that `bench report` can show it again.
+    func text(_ view: TextView) -> String {
+        do {
+            return ResultText(file: try ResultFile.parse(Data(text.utf8), name: "the result"), view: view).text
+        } catch {
+            // This program wrote the result: if it cannot read it, that is a bug of its own, but the result must not be
+            // lost.
+            return "bench: \(error)\n\(text)"
+        }
+    }
+
     var value: JSONValue {
-        [
-            "schema": .integer(1),
-            "build": .string(buildName),
-            "command": .array(command.map { .string($0) }),
-            "seed": JSONValue(seed: sessions[0].plan.seed),
-            "interrupted": .bool(sessions.contains(where: \.wasInterrupted)),
-            "load": .string(load.text),
-            "started_unix_ns": JSONValue(sessions[0].start.wall_ns),
-            "stopped_by_spike": .bool(sessions.contains(where: \.wasStoppedBySpike)),
-            "spike_bound_ns": JSONValue(sessions[0].spikes?.request.bound_ns),
-            "spike_commands_run": JSONValue(sessions[0].spikes?.commandsRun),
-            "grants": .array(grants.map { ["name": .string($0.name), "is_granted": .bool($0.error == 0)] }),
-            "spin_budget": JSONValue(sessions[0].plan.spinBudget),
-            "host": host.json,
-            "noise_floor": sessions[0].noiseFloor.map { noiseFloor($0, of: sessions[0]) } ?? .null,
-            "noise_floors": .array(
-                sessions.flatMap { session in session.noiseFloors.map { noiseFloor($0, of: session) } }
-            ),
-            "left_behind": [
-                "timers": JSONValue(sessions.reduce(0) { $0 + $1.leftBehind.timers }),
-                "descriptors": JSONValue(sessions.reduce(0) { $0 + $1.leftBehind.descriptors }),
-            ],
-            "results": .array(sessions.flatMap { session in session.results.map { result($0, of: session) } }),
-            "operations": .array([]),
-        ]
+        let first = sessions[0]
+        let floors = sessions.flatMap { session in session.noiseFloors.map { noiseFloor($0, of: session) } }
+        return .result(
+            command,
+            seed: first.plan.seed,
+            isInterrupted: sessions.contains(where: \.wasInterrupted),
+            host,
+            results: sessions.flatMap { session in session.results.map { result($0, of: session) } },
+            [
+                "load": .string(load.text),
+                "started_unix_ns": JSONValue(first.start.wall_ns),
+                "stopped_by_spike": .bool(sessions.contains(where: \.wasStoppedBySpike)),
+                "spike_bound_ns": JSONValue(first.spikes?.request.bound_ns),
+                "spike_commands_run": JSONValue(first.spikes?.commandsRun),
+                "grants": .array(grants.map { ["name": .string($0.name), "is_granted": .bool($0.error == 0)] }),
+                "spin_budget": JSONValue(first.plan.spinBudget),
+                "noise_floor": first.noiseFloor.map { noiseFloor($0, of: first) } ?? .null,
+                "noise_floors": .array(floors),
+                "left_behind": [
+                    "timers": JSONValue(sessions.reduce(0) { $0 + $1.leftBehind.timers }),
+                    "descriptors": JSONValue(sessions.reduce(0) { $0 + $1.leftBehind.descriptors }),
+                ],
+            ]
+        )
     }
 
     private func noiseFloor(_ floor: NoiseFloor, of session: Session) -> JSONValue {

@@ -1,65 +1,70 @@
-/// A table that fits its terminal. Columns that do not fit are left out, the least important first. If a name leaves no
-/// room for the two most important columns, the figures are below it.
-struct TextTable {
-    struct Column {
-        let title: String
-        /// 0 is the most important.
-        let rank: Int
-    }
-
-    struct Row {
-        let name: String
-        let cells: [String]
-        /// Text in place of cells.
-        var remark: String?
-        /// The columns whose cell is highlighted.
-        var alarms: Set<Int> = []
-    }
-
-    let nameTitle: String
-    let columns: [Column]
-    let rows: [Row]
-    var paint: (String, _ isAlarm: Bool) -> String = { text, _ in text }
-
-    /// Returns the titles, and then the rows. `left` has the titles of the columns that had no room.
-    func lines(width: Int?) -> (lines: [String], left: [String]) {
-        let nameWidth = ([nameTitle] + rows.map(\.name)).map(\.count).max() ?? 0
-        let widths = columns.indices.map { column in
-            ([columns[column].title] + rows.compactMap { $0.remark == nil ? $0.cells[column] : nil }).map(\.count)
-                .max()! + 2
+// A table as text that fits its terminal.
+extension Table {
+    /// Returns the titles, and then the rows. Columns that do not fit are left out, the least important first: `left` has
+    /// their titles. If the first column leaves no room for the two most important others, those are below it.
+    func fitted(to width: Int?, _ paint: Paint, mayStack: Bool = true) -> (lines: [String], left: [String]) {
+        let shown = shown
+        let cells = rows.map { row in (remark(row) == nil ? shown : [shown[0]]).map { $0.cell(row) } }
+        let layout = Layout(shown, cells, room: width ?? .max, mayStack: mayStack)
+        var lines: [String] = []
+        if shown.contains(where: { !$0.title.isEmpty }) {
+            lines = layout.lines(shown.map { Cell.text($0.title) }, Paint()).map(paint.bold)
         }
-        let room = width ?? .max
-        let ranked = columns.indices.sorted { columns[$0].rank < columns[$1].rank }
-        let isStacked = nameWidth + ranked.prefix(2).reduce(0) { $0 + widths[$1] } > room
-        let shown = fitting(ranked, widths, in: room - (isStacked ? 0 : nameWidth))
-        let indent = isStacked ? "" : nameTitle.padded(to: nameWidth)
-        let head = indent + shown.map { columns[$0].title.aligned(to: widths[$0]) }.joined()
-        var lines = [paint(isStacked ? nameTitle : head, false)] + (isStacked ? [paint(head, false)] : [])
-        for row in rows {
-            if let remark = row.remark {
-                lines += wrapped(row.name.padded(to: isStacked ? 0 : nameWidth) + "  " + remark, to: width, indent: 4)
-                continue
+        for (row, cells) in zip(rows, cells) {
+            if let remark = remark(row) {
+                let name = layout.isStacked ? cells[0].text : cells[0].text.padded(to: layout.widths[0])
+                lines += wrapped("\(name)  \(remark)", to: width, indent: 4)
+            } else {
+                let note = note(row)
+                lines += layout.lines(cells, paint)
+                if !note.isEmpty { lines[lines.count - 1] += "  \(note)" }
             }
-            let cells = shown.map { column in
-                let cell = row.cells[column].aligned(to: widths[column])
-                return row.alarms.contains(column) ? paint(cell, true) : cell
-            }
-            .joined()
-            lines += isStacked ? [row.name, cells] : [row.name.padded(to: nameWidth) + cells]
+            lines += below(row)
         }
-        let left = columns.indices.filter { !shown.contains($0) }.map { columns[$0].title }
+        let left = shown.indices.dropFirst().filter { !layout.chosen.contains($0) }.map { shown[$0].title }
         return (lines, left)
     }
+}
 
-    /// Returns the columns for which there is room, chosen by rank, in the order of the table. At least one.
-    private func fitting(_ ranked: [Int], _ widths: [Int], in room: Int) -> [Int] {
-        var taken = 0
-        var shown: [Int] = []
+/// Which columns of a text there is room for, and how wide they are.
+private struct Layout {
+    let widths: [Int]
+    let isStacked: Bool
+    /// The columns that are shown beside the first, or below it.
+    let chosen: [Int]
+    private let areLeft: [Bool]
+
+    init<Value>(_ columns: [Column<Value>], _ rows: [[Cell]], room: Int, mayStack: Bool) {
+        let widths = columns.indices.map { column in
+            let texts = rows.compactMap { column < $0.count ? $0[column].text.count : nil }
+            // Two spaces between columns.
+            return max(columns[column].title.count, texts.max() ?? 0) + (column == 0 ? 0 : 2)
+        }
+        let ranked = columns.indices.dropFirst().sorted { columns[$0].rank < columns[$1].rank }
+        isStacked = mayStack && widths[0] + ranked.prefix(2).reduce(0) { $0 + widths[$1] } > room
+        var taken = isStacked ? 0 : widths[0]
+        var chosen: [Int] = []
         for column in ranked {
             taken += widths[column]
-            if taken > room, !shown.isEmpty { break }
-            shown.append(column)
+            if taken > room, !chosen.isEmpty { break }
+            chosen.append(column)
         }
-        return shown.sorted()
+        self.widths = widths
+        self.chosen = chosen.sorted()
+        areLeft = columns.map(\.isLeft)
+    }
+
+    /// Returns the line of a row, or two if it is stacked.
+    func lines(_ cells: [Cell], _ paint: Paint) -> [String] {
+        let first = paint(isStacked ? cells[0].text : cells[0].text.padded(to: widths[0]), cells[0].style)
+        let others = chosen.map { column -> String in
+            let (text, width) = (cells[column].text, widths[column])
+            return paint(
+                areLeft[column] ? "  " + text.padded(to: width - 2) : text.aligned(to: width),
+                cells[column].style
+            )
+        }
+        let rest = others.joined().trimmedAtEnd
+        return isStacked ? [first, rest] : [rest.isEmpty ? first.trimmedAtEnd : first + rest]
     }
 }

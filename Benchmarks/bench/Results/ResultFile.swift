@@ -72,6 +72,11 @@ struct ResultFile: Decodable, Sendable {
         floors.first { $0.interval_ns == interval_ns && ($0.kind ?? .sleeping) == kind }
     }
 
+    func rows(at interval_ns: Int64) -> [ResultRow] { rows.filter { $0.interval_ns == interval_ns } }
+
+    /// The command that gives such a result again.
+    var commandText: String { (["bench"] + command.dropFirst()).joined(separator: " ") }
+
     /// Returns the result with some of its subjects.
     func filtered(_ isShown: (ResultRow) -> Bool) -> ResultFile {
         var file = self

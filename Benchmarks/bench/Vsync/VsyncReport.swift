@@ -1,54 +1,49 @@
 import HRTimer
 
-/// The text for people: each source in a line, the sources that were not found, and the source that links would follow.
-struct VsyncText {
+/// The result of `bench vsync`: each source in a line, the sources that were not found, and the source that links would
+/// follow.
+struct VsyncReport: Report {
     let session: VsyncSession
     let host: HostReport
-    let isColoured: Bool
+    let command: [String]
 
-    private static let titles: [(name: String, width: Int)] = [
-        ("told", 13), ("measured", 15), ("state", 10), ("residual", 10), ("calls", 8), ("dropped", 9), ("p50", 9),
-        ("p99", 9), ("max", 9), ("requests", 10), ("refused", 9), ("bogus", 7), ("missed", 8), ("restarts", 10),
+    private static let titles = [
+        "source", "told", "measured", "state", "residual", "calls", "dropped", "p50", "p99", "max", "requests",
+        "refused", "bogus", "missed", "restarts",
     ]
 
-    var text: String {
-        let facts = [bold("host")] + host.facts.map { "  \($0.title.padded(to: 16))\($0.text)" }
-        let head = "source".padded(to: 9) + Self.titles.map { $0.name.aligned(to: $0.width) }.joined()
-        return (facts + ["", bold(head)] + session.results.flatMap(lines) + notes).joined(separator: "\n") + "\n"
+    func text(_ paint: Paint) -> String {
+        let table = Table(columns: Column.texts(Self.titles), rows: session.results.flatMap(rows)) {
+            $0.count == 2 ? $0[1] : nil
+        }
+        return (host.lines(paint) + [""] + table.lines(paint) + notes).joined(separator: "\n") + "\n"
     }
 
     private func time(_ time_ns: Int64?) -> String { time_ns.map { timeText($0) } ?? "–" }
 
-    private func lines(_ result: VsyncResult) -> [String] {
-        let name = result.kind.rawValue.padded(to: 9)
-        guard let statistics = result.statistics else { return [name + "  not found: \(result.refusal ?? "")"] }
-        let cells = [
+    /// Returns the source's row, and one for the kernel's own lateness at the same time.
+    private func rows(_ result: VsyncResult) -> [[String]] {
+        guard let statistics = result.statistics else {
+            return [[result.kind.rawValue, "not found: \(result.refusal ?? "")"]]
+        }
+        let rates = [
             result.told.map { "\($0.framesPerSecond.formatted(decimals: 4)) Hz" } ?? "nothing",
             "\(result.framesPerSecond.formatted(decimals: 4)) Hz",
-            result.state.rawValue,
-            time(statistics.residual?.inNanoseconds),
-            result.calls.grouped,
-            result.dropped.grouped,
-            time(result.deviation_ns(50)),
-            time(result.deviation_ns(99)),
-            time(result.deviations_ns.last),
-            statistics.requests.grouped,
-            statistics.refused.grouped,
-            statistics.bogus.grouped,
-            statistics.missed.grouped,
-            statistics.restarts.grouped,
         ]
-        return [row(name, cells)] + (result.kernel.map { [kernelLine($0)] } ?? [])
+        let times = [result.deviation_ns(50), result.deviation_ns(99), result.deviations_ns.last].map(time)
+        let counts = [
+            statistics.requests, statistics.refused, statistics.bogus, statistics.missed, statistics.restarts,
+        ]
+        let source =
+            [result.kind.rawValue] + rates + [result.state.rawValue, time(statistics.residual?.inNanoseconds)]
+            + [result.calls.grouped, result.dropped.grouped] + times + counts.map(\.grouped)
+        return [source] + (result.kernel.map { [row($0)] } ?? [])
     }
 
-    private func kernelLine(_ kernel: KernelTicks) -> String {
+    private func row(_ kernel: KernelTicks) -> [String] {
         let counts = [kernel.lateness_ns.count.grouped, kernel.missed.grouped]
         let times = [kernel.lateness_ns.percentile(50), kernel.lateness_ns.percentile(99), kernel.lateness_ns.last]
-        return row("  kernel ", ["", "", "", ""] + counts + times.map(time))
-    }
-
-    private func row(_ name: String, _ cells: [String]) -> String {
-        name + zip(Self.titles, cells).map { $1.aligned(to: $0.width) }.joined()
+        return ["  kernel", "", "", "", ""] + counts + times.map(time)
     }
 
     private var notes: [String] {
@@ -61,35 +56,24 @@ struct VsyncText {
             notes.append("links without a rate follow: \(chosen.kind.rawValue)")
             notes += chosen.refusals.map { "  not \($0.kind.rawValue): \($0.reason)" }
         }
-        if session.wasInterrupted { notes.append("interrupted: this is what there was until then") }
-        return notes
+        return notes + (session.wasInterrupted ? [interruptedNote] : [])
     }
 
-    private func bold(_ text: String) -> String { isColoured ? "\u{1b}[1m\(text)\u{1b}[0m" : text }
-}
-
-/// The result of `bench vsync` for programs: schema 1 without latencies.
-struct VsyncJSON {
-    let session: VsyncSession
-    let host: HostReport
-    let command: [String]
-
-    var text: String { value.text() + "\n" }
-
-    var value: JSONValue {
-        [
-            "schema": .integer(1),
-            "build": .string(buildName),
-            "command": .array(command.map { .string($0) }),
-            "seed": .null,
-            "interrupted": .bool(session.wasInterrupted),
-            "host": .object(host.facts.map { JSONValue.Member(key: $0.key, value: $0.value) }),
-            "results": .array([]),
-            "operations": .array([]),
-            "chosen": JSONValue(session.chosen?.kind.rawValue),
-            "refusals": .array((session.chosen?.refusals ?? []).map { .string("\($0.kind.rawValue): \($0.reason)") }),
-            "displays": .array(session.results.map(display)),
-        ]
+    /// Schema 1, with the results in `displays`.
+    var json: JSONValue {
+        .result(
+            command,
+            seed: nil,
+            isInterrupted: session.wasInterrupted,
+            host,
+            [
+                "chosen": JSONValue(session.chosen?.kind.rawValue),
+                "refusals": .array(
+                    (session.chosen?.refusals ?? []).map { .string("\($0.kind.rawValue): \($0.reason)") }
+                ),
+                "displays": .array(session.results.map(display)),
+            ]
+        )
     }
 
     private func display(_ result: VsyncResult) -> JSONValue {
@@ -125,18 +109,18 @@ struct VsyncJSON {
             "kernel": result.kernel.map(kernel) ?? .null,
         ]
     }
-}
 
-private func kernel(_ ticks: KernelTicks) -> JSONValue {
-    [
-        "calls": JSONValue(ticks.lateness_ns.count),
-        "missed": JSONValue(ticks.missed),
-        "lateness_ns": [
-            "p50": JSONValue(ticks.lateness_ns.percentile(50)),
-            "p99": JSONValue(ticks.lateness_ns.percentile(99)),
-            "max": JSONValue(ticks.lateness_ns.last),
-        ],
-    ]
+    private func kernel(_ ticks: KernelTicks) -> JSONValue {
+        [
+            "calls": JSONValue(ticks.lateness_ns.count),
+            "missed": JSONValue(ticks.missed),
+            "lateness_ns": [
+                "p50": JSONValue(ticks.lateness_ns.percentile(50)),
+                "p99": JSONValue(ticks.lateness_ns.percentile(99)),
+                "max": JSONValue(ticks.lateness_ns.last),
+            ],
+        ]
+    }
 }
 
 extension Duration {

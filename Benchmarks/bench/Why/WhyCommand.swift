@@ -21,28 +21,33 @@ struct WhyCommand: ParsableCommand {
     )
     var scenarios: [WhyScenario] = []
 
-    @Option(help: "Late fires of each, 20 to 10000000; by default 200.", transform: parseFires)
+    @Option(help: "Late fires of each, 20 to 10000000; by default 200.", transform: whole(20...10_000_000))
     var fires: Int = 200
 
     @Flag(help: "Set this machine's wall clock 50 ms ahead, and back, once for each fire of wall-step. As root.")
     var setClock = false
 
+    @OptionGroup var common: CommonOptions
+
     func run() throws {
+        let outputs = try common.open()
         announceDebugBuild()
-        var hasFailed = false
         let chosen = scenarios.isEmpty ? WhyScenario.allCases.filter { $0 != .sum } : scenarios
+        let progress = common.progress
+        var made: [MadeCauses.Line] = []
         for scenario in chosen {
+            progress.show(done: made.count, of: chosen.count, scenario.rawValue)
+            var outcome = WhyOutcome()
             if scenario == .wallStep, !setClock {
-                print(
-                    "\(scenario.rawValue.padded(to: 14)) not made: it sets this machine's wall clock; --set-clock allows that"
-                )
-                continue
+                outcome.missing = "it sets this machine's wall clock; --set-clock allows that"
+            } else {
+                outcome = try Self.outcome(of: scenario, fires: fires)
             }
-            let outcome = try Self.outcome(of: scenario, fires: fires)
-            print(scenario.rawValue.padded(to: 14) + " " + outcome.text(scenario))
-            if outcome.hasFailed(scenario) { hasFailed = true }
+            made.append((scenario, outcome))
         }
-        if hasFailed { throw ExitCode.failure }
+        progress.finish()
+        try outputs.write(common.rendering(MadeCauses(lines: made)))
+        if made.contains(where: { $0.outcome.hasFailed($0.scenario) }) { throw ExitCode.failure }
     }
 
     /// Runs the scenario in a separate process, which may be stopped, throttled and pinned.
@@ -126,11 +131,26 @@ struct WhyOutcome: Codable {
     }
 }
 
-/// Parses the value of `--fires`.
-@Sendable
-func parseFires(_ text: String) throws -> Int {
-    guard let fires = Int(text), (20...10_000_000).contains(fires) else {
-        throw ValidationError("it takes a whole number from 20 to 10000000")
+/// What `bench why` shows: a line for each cause.
+private struct MadeCauses: Report {
+    typealias Line = (scenario: WhyScenario, outcome: WhyOutcome)
+    let lines: [Line]
+
+    private var table: Table<Line> {
+        Table(
+            columns: [
+                Column("", "scenario", isLeft: true) { .text($0.scenario.rawValue) },
+                Column("", isLeft: true) { .text($0.outcome.text($0.scenario)) },
+                Column("", "has_failed") { Cell("", .bool($0.outcome.hasFailed($0.scenario))) },
+                Column("", "late") { .count($0.outcome.late) },
+                Column("", "lateness_ns") { .time($0.outcome.lateness_ns) },
+                Column("", "missing") { .text($0.outcome.missing) },
+            ],
+            rows: lines
+        )
     }
-    return fires
+
+    func text(_ paint: Paint) -> String { table.lines().joined(separator: "\n") + "\n" }
+
+    var json: JSONValue { ["schema": .integer(1), "causes": table.json] }
 }

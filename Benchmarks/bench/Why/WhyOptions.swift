@@ -12,7 +12,7 @@ struct WhyOptions: ParsableArguments {
             "With --why: fires later than this, as in 200us, in place of the latest 5 per cent.",
             valueName: "bound"
         ),
-        transform: parseLatenessBound
+        transform: time(0...Int64.max, "such as 200us or 1ms")
     )
     var beyond: Int64?
 
@@ -33,12 +33,4 @@ struct WhyOptions: ParsableArguments {
         guard why || trace != nil else { return nil }
         return WhyRun(explains: why, bound_ns: beyond, isTraced: trace != nil)
     }
-}
-
-@Sendable
-private func parseLatenessBound(_ text: String) throws -> Int64 {
-    guard let bound_ns = nanoseconds(text) else {
-        throw ValidationError("it takes a time such as 200us or 1ms")
-    }
-    return bound_ns
 }

@@ -17,21 +17,22 @@ struct WhyText {
     var text: String {
         let which = bound_ns.map { "fires later than \(timeText($0))" } ?? "the latest 5 % of all fires"
         var lines = ["What made them late: \(which), in per cent of their lateness", ""]
-        let causes = causes
-        let table = TextTable(
-            nameTitle: "",
-            columns: [TextTable.Column(title: "late fires", rank: 0), TextTable.Column(title: "beyond", rank: 1)]
-                + causes.enumerated().map { TextTable.Column(title: $1.rawValue, rank: 2 + $0) },
-            rows: tails.map { id, tail in
-                TextTable.Row(
-                    name: id,
-                    cells: ["\(tail.late)", timeText(tail.bound_ns)]
-                        + causes.map { percent(tail, $0) == 0 ? "" : "\(percent(tail, $0))" },
-                    remark: tail.late == 0 ? "no fire was so late" : nil
-                )
+        let causes = causes.enumerated().map { number, cause in
+            Column<(id: String, tail: WhyTail)>(cause.rawValue, rank: 2 + number) {
+                let percent = percent($0.tail, cause)
+                return .text(percent == 0 ? "" : "\(percent)")
             }
+        }
+        let table = Table(
+            columns: [
+                Column("", isLeft: true) { .text($0.id) },
+                Column("late fires", rank: 0) { .text("\($0.tail.late)") },
+                Column("beyond", rank: 1) { .time($0.tail.bound_ns) },
+            ] + causes,
+            rows: tails,
+            remark: { $0.tail.late == 0 ? "no fire was so late" : nil }
         )
-        lines += table.lines(width: nil).lines
+        lines += table.lines()
         for (id, tail) in tails where !tail.culprits.isEmpty {
             let names = tail.culprits.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(3)
             lines.append("\(id): " + names.map { "\($0.key) (\($0.value) times)" }.joined(separator: ", "))

@@ -39,10 +39,10 @@ struct HTMLReport {
     }
 
     private func section(_ interval_ns: Int64) -> String {
-        let rows = file.rows.filter { $0.interval_ns == interval_ns }
+        let rows = file.rows(at: interval_ns)
         let measured = rows.filter { $0.fires > 0 }
         let coloured = PercentileChart.coloured(file, interval_ns)
-        guard !measured.isEmpty else { return "<h2>Every \(timeText(interval_ns))</h2>" + table(rows, []) }
+        guard !measured.isEmpty else { return "<h2>Every \(timeText(interval_ns))</h2>" + Table.latencies(rows).html }
         let wide = PercentileChart(rows, coloured: coloured, width: 900, height: 460, hasNames: true)
         let narrow = PercentileChart(rows, coloured: coloured, width: 380, height: 360, hasNames: false)
         let axis = TimeAxis(measured.flatMap { row in row.distribution.buckets.map(\.low_ns) }.filter { $0 >= 0 })
@@ -53,7 +53,7 @@ struct HTMLReport {
             <figcaption>\(legend(coloured, hasOthers: measured.count > coloured.count))\
             Lateness from the deadline to the first instruction after the wait, logarithmic; to the right, ever rarer fires.\
             </figcaption></figure>
-            <h3>All figures</h3>\(table(rows, coloured))\(notes(interval_ns))
+            <h3>All figures</h3>\(Table.latencies(rows, coloured: coloured).html)\(notes(interval_ns))
             \(pareto(rows, interval_ns))
             <h3>Histograms</h3>
             <p class="faint">Bars are in proportion, on one logarithmic axis of time; ▾ is the median.</p>
@@ -85,60 +85,6 @@ struct HTMLReport {
         return "<span class=\"legend\">\((names + others).joined())</span>"
     }
 
-    private static let titles = [
-        ("fires", "How many there were"), ("early", "Fires before their deadline"), ("missed", "Deadlines passed over"),
-        ("min", "The least late"), ("p50", "Half of the fires are no later"), ("p90", "Nine of ten"),
-        ("p99", "99 of 100"),
-        ("p99.9", "999 of 1000"), ("max", "The latest"),
-        ("≤1µs", "Share of the fires that are neither early nor later"),
-        ("p99 all", "99 of 100 of all deadlines, the missed ones too"),
-        ("CPU/fire", "Processor time of the whole process; after it where it lies 19 times of 20"),
-        ("machine", "What all processors spent, interrupts too"),
-        ("switches", "Context switches of the whole process, a fire"),
-    ]
-
-    private func table(_ rows: [ResultRow], _ coloured: [ResultRow]) -> String {
-        let head = Self.titles.map { "<th title=\"\($1)\"><button>\($0)</button></th>" }.joined()
-        let lines = rows.map { row -> String in
-            let mark =
-                coloured.firstIndex { $0.id == row.id }.map { "<i style=\"background:var(--c\($0 % 10))\"></i>" } ?? ""
-            let name = "<th scope=\"row\">\(mark)\(escaped(row.id))</th>"
-            guard row.fires > 0 else {
-                let reason = escaped(row.skippedBecause ?? "interrupted")
-                return
-                    "<tr>\(name)<td class=\"faint left\" colspan=\"\(Self.titles.count)\">not measured: \(reason)</td></tr>"
-            }
-            return "<tr>\(name)\(cells(row))</tr>"
-        }
-        return "<div class=\"scroll\"><table><thead><tr><th><button>subject</button></th>\(head)</tr></thead>"
-            + "<tbody>\(lines.joined(separator: "\n"))</tbody></table></div>"
-    }
-
-    /// Returns the cells of a row, each with its plain value for sorting.
-    private func cells(_ row: ResultRow) -> String {
-        func cell(_ value: Double?, _ text: String?, _ style: String = "") -> String {
-            "<td data-value=\"\(value.map { "\($0)" } ?? "")\"\(style)>\(text ?? "–")</td>"
-        }
-        func between(_ ends: [Double]?) -> String {
-            ends.map { " <small class=\"faint\">\(timeText($0[0]))…\(timeText($0[1]))</small>" } ?? ""
-        }
-        func time(_ time_ns: Int64?, _ ends: [Int64]? = nil) -> String {
-            cell(time_ns.map(Double.init), time_ns.map { timeText($0) + between(ends.map { $0.map(Double.init) }) })
-        }
-        let lateness = row.lateness, sure = row.confidence
-        let times = [
-            time(lateness.min), time(lateness.p50, sure?.p50_ns), time(lateness.p90, sure?.p90_ns),
-            time(lateness.p99, sure?.p99_ns), time(lateness.p999), time(lateness.max),
-            cell(row.exactShare, "\((row.exactShare * 100).formatted(decimals: 1)) %"), time(row.intended?.p99),
-        ].joined()
-        return cell(Double(row.fires), row.fires.grouped)
-            + cell(Double(row.early), row.early.grouped, row.early > 0 ? " class=\"alarm\"" : "")
-            + cell(Double(row.missed), row.missed.grouped) + times
-            + cell(row.cpuPerFire_ns, row.cpuPerFire_ns.map { timeText($0) + between(sure?.cpuPerFire_ns) })
-            + cell(row.machineCPUPerFire_ns, row.machineCPUPerFire_ns.map { timeText($0) })
-            + cell(row.switchesPerFire, row.switchesPerFire?.formatted(decimals: 2))
-    }
-
     private func notes(_ interval_ns: Int64) -> String {
         let floors = Subject.Kind.allCases.compactMap { file.floor(of: $0, at: interval_ns) }
         guard !floors.isEmpty else { return "" }
@@ -167,22 +113,13 @@ struct HTMLReport {
     }
 
     private var operations: String {
-        guard !file.operations.isEmpty else { return "" }
-        let lines = file.operations.map { row in
-            "<tr><th scope=\"row\">\(escaped(row.operation))</th><td>\(row.timers.grouped)</td><td class=\"left\">"
-                + "\(escaped(row.id))</td><td data-value=\"\(row.nsPerOp ?? 0)\">"
-                + "\(row.nsPerOp.map(operationTimeText) ?? "–")</td><td>\(row.ratioToBase?.formatted(decimals: 2) ?? "–")</td></tr>"
-        }
-        let head = ["operation", "timers", "", "time", "ratio"].map { "<th><button>\($0)</button></th>" }.joined()
-        return "<h2>Operations</h2><div class=\"scroll\"><table><thead><tr>\(head)</tr></thead><tbody>"
-            + "\(lines.joined(separator: "\n"))</tbody></table></div>"
+        file.operations.isEmpty ? "" : "<h2>Operations</h2>\(Table.operations(file.operations).html)"
     }
 
     private var machine: String {
         let facts = file.host.lines.map {
             "<tr><th scope=\"row\">\(escaped($0.title))</th><td class=\"left\">\(escaped($0.text))</td></tr>"
         }
-        let command = escaped((["bench"] + file.command.dropFirst()).joined(separator: " "))
         let findings = file.host.findings.map { finding in
             let fix = finding.fix.map { "<br>Fix: \(escaped($0))" } ?? ""
             return "<tr><td class=\"left \(escaped(finding.verdict))\">\(escaped(finding.verdict))</td>"
@@ -196,7 +133,7 @@ struct HTMLReport {
                 + "<div class=\"scroll\"><table class=\"text\">"
                 + "\(findings.joined(separator: "\n"))</table></div></details>"
         return "<h2>Machine</h2><div class=\"scroll\"><table class=\"text\">\(facts.joined())</table></div>\(doctor)"
-            + "<h2>Again</h2><pre>\(command)</pre>"
+            + "<h2>Again</h2><pre>\(escaped(file.commandText))</pre>"
     }
 
     private var download: String {

@@ -24,14 +24,14 @@ struct PercentileChart {
 
     /// Returns the rows that get a colour: all of them if there are at most ten, otherwise one of each kind.
     static func coloured(_ file: ResultFile, _ interval_ns: Int64) -> [ResultRow] {
-        let rows = file.rows.filter { $0.interval_ns == interval_ns && $0.fires > 0 }
+        let rows = file.rows(at: interval_ns).filter { $0.fires > 0 }
         return rows.count <= 10 ? rows : Digest(file, interval_ns: interval_ns).families.map(\.row)
     }
 
     /// Returns a picture for a separate file, light or dark by its reader's setting. Shows the first interval of a sweep.
     static func standalone(_ file: ResultFile) throws -> String {
         let interval_ns = file.intervals_ns[0]
-        let rows = file.rows.filter { $0.interval_ns == interval_ns }
+        let rows = file.rows(at: interval_ns)
         let chart = PercentileChart(
             rows,
             coloured: coloured(file, interval_ns),

@@ -1,0 +1,137 @@
+/// The result of `bench ops`: the host, then one table for each comparison.
+struct OperationReport: Report {
+    let session: OperationSession
+    let host: HostReport
+    let command: [String]
+
+    /// A rival's result in its comparison.
+    private typealias Line = (comparison: ComparisonResult, result: OperationResult)
+
+    func text(_ paint: Paint) -> String {
+        let place = session.cpu.map { "queues alone on processor \($0), what has threads of its own on any" }
+        let heading = [
+            "",
+            paint.bold("operations: what one costs, with so many timers pending"),
+            "  \(session.rounds) rounds, each with every rival once in random order, seed \(session.seed)",
+            "  \(place ?? "on any processor")",
+            "  time: median of the rounds; ratio: median of the ratios within each round",
+        ]
+        let tables = session.comparisons.flatMap { lines($0, paint) }
+        return (host.lines(paint) + heading + tables + notes + GrowthPlot.lines(session)).joined(separator: "\n") + "\n"
+    }
+
+    var json: JSONValue {
+        var operations: [JSONValue] = []
+        for comparison in session.comparisons {
+            if case .array(let rows) = table(comparison).json { operations += rows }
+        }
+        return .result(
+            command,
+            seed: session.seed,
+            isInterrupted: session.wasInterrupted,
+            host,
+            operations: .array(operations),
+            ["noise_floor": .null, "rounds": JSONValue(session.rounds), "processor": JSONValue(session.cpu)]
+        )
+    }
+
+    private func table(_ comparison: ComparisonResult) -> Table<Line> {
+        Table(
+            columns: Self.names + Self.times + Self.counts + Self.remarks,
+            rows: comparison.results.map { (comparison, $0) },
+            remark: { $0.result.samples.isEmpty ? "not measured: \($0.result.skippedBecause ?? "interrupted")" : nil },
+            note: { Self.remarks($0.result).joined(separator: ", ") }
+        )
+    }
+
+    private func lines(_ comparison: ComparisonResult, _ paint: Paint) -> [String] {
+        var table = table(comparison)
+        // What nobody of them has is not shown, except for the ratio.
+        table.columns = table.shown.filter { column in
+            column.isLeft || column.title == "ratio" || table.rows.contains { column.cell($0).value != .null }
+        }
+        let shown = comparison.comparison
+        let title = paint.bold("\(shown.operation), \(shown.timers.grouped) timers")
+        return ["", title + "  " + shown.explanation] + table.lines().map { "  " + $0 }
+    }
+
+    private static var names: [Column<Line>] {
+        [
+            Column("", "id", isLeft: true) { .text($0.result.id) },
+            Column("", "operation") { .text($0.comparison.comparison.operation) },
+            Column("", "timers") { .count($0.comparison.comparison.timers) },
+        ]
+    }
+
+    private static var times: [Column<Line>] {
+        [
+            Column("time", "ns_per_op") { operationTime($0.result.nsPerOp) },
+            Column("ratio", "ratio_to_base") { .number($0.comparison.ratio($0.result), decimals: 2) },
+            Column("CPU", "cpu_ns_per_op") { operationTime($0.result.cpuPerOp_ns) },
+            Column("longest call", "longest_call_ns") { .time($0.result.longestCall_ns) },
+            Column("p99.9 call", "poll_p999_ns") { .time($0.result.pollP999_ns) },
+        ]
+    }
+
+    private static var counts: [Column<Line>] {
+        func number(
+            _ title: String,
+            _ key: String,
+            _ decimals: Int,
+            _ value: @escaping (OperationResult) -> Double?
+        ) -> Column<Line> {
+            Column(title, key) { .number(value($0.result), decimals: decimals) }
+        }
+        return [
+            number("instr/op", "instructions_per_op", 1, \.instructionsPerOp),
+            number("bytes/timer", "bytes_per_timer", 0, \.bytesPerTimer),
+            number("left", "bytes_left_per_timer", 0, \.bytesLeftPerTimer),
+            number("allocs/op", "allocations_per_op", 2, \.allocationsPerOp),
+            number("locks/op", "locks_per_op", 2, \.locksPerOp),
+            number("wakes/op", "wakes_per_op", 4, \.wakesPerOp),
+            number("wake-ups/s", "wakeups_per_s", 0, \.wakeupsPerSecond),
+            number("fewest/s", "greedy_wakeups_per_s", 0, \.greedyWakeupsPerSecond),
+        ]
+    }
+
+    private static var remarks: [Column<Line>] {
+        [
+            Column("", "base") { .text($0.comparison.comparison.baseID) },
+            Column("", "early") { .count($0.result.early) },
+            Column("", "inversions") { .count($0.result.inversions) },
+            Column("", "rounds") { .count($0.result.samples.count) },
+            Column("", "skipped_because") { .text($0.result.skippedBecause) },
+        ]
+    }
+
+    /// Returns what makes a number unreliable.
+    private static func remarks(_ result: OperationResult) -> [String] {
+        var remarks: [String] = []
+        if result.early > 0 { remarks.append("\(Int(result.early).grouped) fired early") }
+        if result.inversions > 0 { remarks.append("\(Int(result.inversions).grouped) fired after a later one") }
+        if let reason = result.skippedBecause { remarks.append("stopped: \(reason)") }
+        return remarks
+    }
+
+    private var notes: [String] {
+        var notes = [
+            "",
+            "CPU is the whole process's, allocs and locks those of the thread that operates; – means that it is not known",
+        ]
+        if session.comparisons.contains(where: { $0.comparison.operation == "expire" }) {
+            notes.append(
+                "expire: each step has two clock readings, most of the time where timers are few; libevent.timer, which "
+                    + "cannot be told the time, fires all in one call"
+            )
+        }
+        return notes + (session.wasInterrupted ? [interruptedNote] : [])
+    }
+}
+
+/// Returns one decimal below 100 ns, where operations differ by less than a nanosecond.
+func operationTimeText(_ time_ns: Double) -> String {
+    time_ns < 99.95 ? "\(time_ns.formatted(decimals: 1)) ns" : timeText(time_ns)
+}
+
+/// Returns the cell of an operation's time.
+func operationTime(_ time_ns: Double?) -> Cell { Cell(time_ns.map(operationTimeText), JSONValue(time_ns)) }
