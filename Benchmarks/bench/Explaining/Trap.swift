@@ -89,22 +89,18 @@ extension Trap {
         )
     }
 
-    static func relative(_ id: String) -> Trap {
-        Trap(
-            "It takes how long, not until when: what passes between reading the clock and the call is added, and a loop that "
-                + "waits for its interval again and again drifts. The bench computes what remains right before each call; so "
-                + "must any code that uses it."
-        )
-    }
+    static let relative = Trap(
+        "It takes how long, not until when: what passes between reading the clock and the call is added, and a loop that "
+            + "waits for its interval again and again drifts. The bench computes what remains right before each call; so "
+            + "must any code that uses it."
+    )
 
     static let wallClock = Trap(
         "Its deadline is on the wall clock (CLOCK_REALTIME): when that is set, or slowed down by NTP, it ends early or late. "
             + "The call with clock in its name takes CLOCK_MONOTONIC."
     )
 
-    static let exemptFromSlack = Trap(
-        "No timer slack: timerfd and POSIX timers are exact whatever the thread's slack is."
-    )
+    static let exemptFromSlack = "No timer slack: timerfd and POSIX timers are exact whatever the thread's slack is."
 
     static func against(
         _ rivalID: String,

@@ -1,0 +1,204 @@
+// The waits and timers of Linux, and what programs write on top of them.
+extension Explanation {
+    private static let reference = Subject.referenceID
+    private static let fixedMargin = TrapKind.dearer(
+        than: reference,
+        "A fixed margin is spun away at every fire, and a wake-up later than the margin is late all the same."
+    )
+    private static let spun = TrapKind.dearer(
+        than: reference,
+        "It never sleeps: a whole processor for each waiting thread, and others must wait for it."
+    )
+    private static let toTheProcess = TrapKind.dearer(
+        than: "kernel.timerfd-read",
+        "The signal goes to the process: any thread that does not block it may get it, and its system calls end with "
+            + "EINTR. There is one signal however many expiries there were."
+    )
+    private static let forbidden = TrapKind.says(
+        "Often forbidden: kernel.io_uring_disabled, and the seccomp filters of containers."
+    )
+
+    static let kernelWaits = [
+        ExplanationRow(
+            "kernel.bare-loop.slack-1",
+            "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, …)",
+            "clock_nanosleep(2)",
+            .dearer(
+                than: reference,
+                "It keeps no account and leaves no deadline out: one that was missed is fired late all the same."
+            )
+        ),
+        ExplanationRow(
+            "kernel.hop.slack-1",
+            "clock_nanosleep(…) on one thread, futex(FUTEX_WAKE_PRIVATE) to another",
+            "futex(2)",
+            .dearer(
+                than: "\(reference).slack-1",
+                "Two threads are woken one after the other, each from idleness."
+            )
+        ),
+        ExplanationRow(
+            "kernel.sdl-delay-precise",
+            "naps by clock_nanosleep(…), then reading the clock",
+            "clock_nanosleep(2)",
+            fixedMargin
+        ),
+        ExplanationRow("kernel.spin-sleep", "clock_nanosleep(…), then sched_yield()", "sched_yield(2)", fixedMargin),
+        ExplanationRow(
+            "kernel.hybrid*",
+            "clock_nanosleep(…), then reading the clock",
+            "clock_nanosleep(2)",
+            fixedMargin
+        ),
+        ExplanationRow(reference, "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, …)", "clock_nanosleep(2)", .slack),
+        ExplanationRow(
+            "kernel.clock-nanosleep-rel",
+            "clock_nanosleep(CLOCK_MONOTONIC, 0, …)",
+            "clock_nanosleep(2)",
+            .slack,
+            .relative
+        ),
+        ExplanationRow("kernel.nanosleep", "nanosleep(…)", "nanosleep(2)", .slack, .relative),
+        ExplanationRow("kernel.futex-abs", "futex(FUTEX_WAIT_BITSET_PRIVATE, absolute timeout)", "futex(2)", .slack),
+        ExplanationRow(
+            "kernel.futex-rel",
+            "futex(FUTEX_WAIT_PRIVATE, relative timeout)",
+            "futex(2)",
+            .slack,
+            .relative
+        ),
+        ExplanationRow("kernel.spin-*", "no call at all", "vdso(7)", spun),
+        ExplanationRow("kernel.umwait", "umonitor, umwait", "Intel SDM, volume 2", spun),
+        ExplanationRow(
+            "kernel.epoll-wait",
+            "epoll_wait(…, timeout in ms)",
+            "epoll_wait(2)",
+            .wholeMilliseconds,
+            .pollRule
+        ),
+        ExplanationRow("kernel.poll", "poll(NULL, 0, timeout in ms)", "poll(2)", .wholeMilliseconds, .pollRule),
+        ExplanationRow(
+            "kernel.epoll-pwait2",
+            "epoll_pwait2(…, timespec)",
+            "epoll_pwait2(2)",
+            .pollRule,
+            .slack,
+            .relative
+        ),
+        ExplanationRow("kernel.ppoll", "ppoll(NULL, 0, timespec)", "poll(2)", .pollRule, .slack, .relative),
+        ExplanationRow("kernel.select", "select(0, …, timeval)", "select(2)", .pollRule, .slack, .relative),
+        ExplanationRow("kernel.pselect", "pselect(0, …, timespec)", "select(2)", .pollRule, .slack, .relative),
+        ExplanationRow(
+            "kernel.cond-clockwait",
+            "pthread_cond_clockwait(CLOCK_MONOTONIC)",
+            "pthread_cond_clockwait(3)",
+            .slack,
+            .says("It may return for no reason: the deadline must be looked at again.")
+        ),
+        ExplanationRow(
+            "kernel.cond-timedwait",
+            "pthread_cond_timedwait(…)",
+            "pthread_cond_timedwait(3)",
+            .slack,
+            .wallClock
+        ),
+        ExplanationRow("kernel.sem-clockwait", "sem_clockwait(CLOCK_MONOTONIC)", "sem_wait(3)", .slack),
+        ExplanationRow("kernel.sem-timedwait", "sem_timedwait(…)", "sem_wait(3)", .slack, .wallClock),
+        ExplanationRow("kernel.mq-timedreceive", "mq_timedreceive(…)", "mq_receive(3)", .slack, .wallClock),
+        ExplanationRow("kernel.sigtimedwait", "sigtimedwait(…)", "sigwaitinfo(2)", .slack, .relative),
+        ExplanationRow("kernel.semtimedop", "semtimedop(…)", "semop(2)", .slack, .relative),
+        ExplanationRow(
+            "kernel.so-rcvtimeo",
+            "setsockopt(SO_RCVTIMEO), recv(…)",
+            "socket(7)",
+            .later(
+                than: reference,
+                every: 10_000_000,
+                fires: 30,
+                "It counts in the kernel's ticks of 1 to 10 ms (CONFIG_HZ), rounded up, and one more so as not to be early. A "
+                    + "timeout of 0 is no timeout."
+            )
+        ),
+    ]
+
+    static let kernelTimers = [
+        ExplanationRow(
+            "kernel.timerfd-read",
+            "timerfd_settime(TFD_TIMER_ABSTIME), read(…)",
+            "timerfd_create(2)",
+            .noSlack
+        ),
+        ExplanationRow(
+            "kernel.timerfd-periodic",
+            "timerfd_settime(first, interval), read(…)",
+            "timerfd_create(2)",
+            .noSlack,
+            .says("read gives the number of expirations since the last one: more than 1 is missed deadlines.")
+        ),
+        ExplanationRow(
+            "kernel.timerfd-epoll",
+            "timerfd_settime(…), epoll_wait(…), read(…)",
+            "timerfd_create(2), epoll(7)",
+            .dearer(than: "kernel.timerfd-read", "Three system calls a fire, where a plain read has two.")
+        ),
+        ExplanationRow(
+            "kernel.timerfd-epoll-et",
+            "timerfd_settime(…), epoll_wait(EPOLLET)",
+            "timerfd_create(2), epoll(7)",
+            .dearer(than: "kernel.timerfd-epoll", "Without the read: arming it anew makes the next edge.")
+        ),
+        ExplanationRow(
+            "kernel.timer-create-signal",
+            "timer_create(SIGEV_SIGNAL), timer_settime(…)",
+            "timer_create(2)",
+            toTheProcess,
+            .says(Trap.exemptFromSlack)
+        ),
+        ExplanationRow(
+            "kernel.setitimer",
+            "setitimer(ITIMER_REAL)",
+            "setitimer(2)",
+            toTheProcess,
+            .says(Trap.exemptFromSlack)
+        ),
+        ExplanationRow(
+            "kernel.timer-create-thread-id",
+            "timer_create(SIGEV_THREAD_ID), sigwaitinfo(…)",
+            "timer_create(2)",
+            .noSlack
+        ),
+        ExplanationRow(
+            "kernel.timer-create-thread",
+            "timer_create(SIGEV_THREAD)",
+            "timer_create(2), sigevent(3type)",
+            .dearer(
+                than: "kernel.timerfd-read",
+                "The C library makes a thread for each expiry, and a helper that stays."
+            )
+        ),
+        ExplanationRow(
+            "kernel.io-uring-timeout",
+            "IORING_OP_TIMEOUT, IORING_TIMEOUT_ABS",
+            "io_uring_enter(2)",
+            .noSlack,
+            forbidden
+        ),
+        ExplanationRow(
+            "kernel.io-uring-enter-timeout",
+            "io_uring_enter(EXT_ARG, timespec)",
+            "io_uring_enter(2)",
+            .noSlack,
+            forbidden
+        ),
+        ExplanationRow(
+            "kernel.sched-deadline",
+            "sched_setattr(SCHED_DEADLINE), sched_yield()",
+            "sched(7)",
+            .later(
+                than: reference,
+                "The scheduler wakes the thread before all others, and puts it off when its runtime is spent. Its clock is the "
+                    + "scheduler's own, which drifts against CLOCK_MONOTONIC."
+            )
+        ),
+    ]
+}
