@@ -86,25 +86,11 @@ int cbench_event_file(void) {
     return descriptor < 0 ? -errno : descriptor;
 }
 
-// Reports a late fire. Returns true if the block must end with it.
-static bool tell_spike(cbench_block *block) {
-    block->spikes++;
-    if (block->spike_fd < 0) return true;
-    // Adds 1 to the eventfd's count of spikes.
-    uint64_t spike = 1;
-    ssize_t ignored = write(block->spike_fd, &spike, sizeof spike);
-    (void)ignored;
-    return false;
-}
-
-// The fire is the first of the block or maybe the last, or late. Apart from the common path, which
+// The fire is the first of the block or maybe the last. Apart from the common path, which
 // is then few lines of code: after milliseconds of idleness each of them costs every subject time.
-__attribute__((noinline, cold)) static bool take_rare(cbench_block *block, int64_t woke_ns,
-                                                      int64_t deadline_ns) {
+__attribute__((noinline, cold)) static bool take_rare(cbench_block *block,
+                                                      int64_t woke_ns) {
     bool is_end = cbench_stop_requested() || (block->end_ns != 0 && woke_ns >= block->end_ns);
-    if (block->spike_bound_ns != 0 && woke_ns - deadline_ns > block->spike_bound_ns) {
-        is_end |= tell_spike(block);
-    }
     if (is_end) block->capacity = block->count;
     if (block->count == 1) block->at_first = cbench_usage_with(block->counters);
     if (block->count < block->capacity) return true;
@@ -125,8 +111,8 @@ static bool take(cbench_block *block, int64_t woke_ns, int64_t deadlines) {
     block->count += 1;
     cbench_why_note(deadline_ns, woke_ns);
     bool is_rare = block->count == 1 || block->count == block->capacity || block->end_ns != 0 ||
-                   block->spike_bound_ns != 0 || cbench_stop_requested();
-    return __builtin_expect(is_rare, 0) ? take_rare(block, woke_ns, deadline_ns) : true;
+                   cbench_stop_requested();
+    return __builtin_expect(is_rare, 0) ? take_rare(block, woke_ns) : true;
 }
 
 bool cbench_block_fire_now(cbench_block *block, int64_t deadlines) {

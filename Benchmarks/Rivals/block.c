@@ -29,7 +29,6 @@ void rival_begin(int argc, char **argv) {
     block.capacity = (size_t)fires;
     block.settling = (size_t)option(argc, argv, "--settling", 0);
     block.counters = cbench_no_counters();
-    block.spike_fd = -1;
     int64_t first_ns = cbench_now_ns() + LEAD_NS + option(argc, argv, "--phase", 0);
     int64_t patience_ns = option(argc, argv, "--patience", -1);
     int64_t planned_ns = (fires + (int64_t)block.settling) * interval_ns;

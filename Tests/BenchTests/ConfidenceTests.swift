@@ -58,37 +58,6 @@ struct WorstFiresTests {
     }
 }
 
-@Suite("A spike", .serialized, .timeLimit(.minutes(15)))
-struct SpikeTests {
-    @Test("is given as a bound and an action")
-    func parses() throws {
-        #expect(try parseSpike("500us=stop") == SpikeRequest(bound_ns: 500_000, command: nil))
-        #expect(try parseSpike("2ms=a=b c") == SpikeRequest(bound_ns: 2_000_000, command: "a=b c"))
-        for text in ["", "stop", "500us", "500us=", "=stop", "0us=stop", "-1ms=stop", "5=stop"] {
-            #expect(throws: (any Error).self) { try parseSpike(text) }
-        }
-    }
-
-    @Test("runs its command, which gets the bound, once for each spike after the command before has ended")
-    func runsACommand() throws {
-        let file = "/tmp/bench-spike-\(getpid())"
-        defer { unlink(file) }
-        let watch = try SpikeWatch(SpikeRequest(bound_ns: 50, command: "echo $BENCH_SPIKE_BOUND_NS >> \(file)"))
-        for round in 1...2 {
-            let recorder = BlockRecorder(fires: 2, interval_ns: 100, phase_ns: 0, spike: watch.bound)
-            let first = recorder.begin()
-            #expect(recorder.fire(first))
-            // A spike with a command does not end the block; this fire is the block's last in any case.
-            #expect(!recorder.fire(first + 151))
-            #expect(recorder.spikes == 1)
-            while watch.commandsRun != round { usleep(1000) }
-        }
-        watch.stop()
-        #expect(readText(file) == "50\n50\n")
-        #expect(watch.commandsRun == 2)
-    }
-}
-
 @Suite("The live table")
 struct LiveTableTests {
     @Test("fits any terminal, and shows how many rows it left out", arguments: [20, 40, 80, 200])

@@ -89,22 +89,6 @@ struct ExportTests {
         #expect(counts == [2, 0, 0, 5])
     }
 
-    @Test("for readers of cyclictest's format have whole microseconds")
-    func cyclictest() throws {
-        let value = try JSONSerialization.jsonObject(with: Data(CyclictestJSON.text(try Sample.file()).utf8))
-        let root = try #require(value as? [String: Any])
-        #expect(root["num_threads"] as? Int == 7)
-        let threads = try #require(root["thread"] as? [String: [String: Any]])
-        let first = try #require(threads["0"])
-        #expect(first["cycles"] as? Int == 2000)
-        #expect(first["min"] as? Int == 50)
-        let histogram = try #require(first["histogram"] as? [String: Int])
-        #expect(histogram.values.reduce(0, +) == 2000)
-        #expect(histogram["50"] != nil)
-        let early = try #require(threads["6"])
-        #expect(early["min"] as? Int == -1)
-    }
-
     @Test("to HTML and SVG load nothing from elsewhere, and are well-formed")
     func pictures() throws {
         let file = try Sample.file()

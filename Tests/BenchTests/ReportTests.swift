@@ -156,25 +156,22 @@ struct FormattingTests {
         #expect(rows.map(\.below_ns).first == 0)
         #expect(rows.map(\.below_ns).last == 1000)
         #expect(rows.filter { $0.count > 0 }.map(\.count) == [1, 1000, 2])
-        let lines = HistogramPlot.lines(buckets, scale: .linear, width: 80)
+        let lines = HistogramPlot.lines(buckets, width: 80)
         #expect(lines.contains { $0.contains("early |▏") })
         #expect(lines.contains { $0.contains("1,000   99.7 %") })
     }
 
-    @Test("draws bars on a linear or on a logarithmic scale")
-    func barScales() {
+    @Test("draws bars in proportion to the counts")
+    func bars() {
         let buckets = [Distribution.Bucket(low_ns: 110, count: 100), Distribution.Bucket(low_ns: 130, count: 1000)]
-        func lengths(_ scale: BarScale) -> [Int] {
-            HistogramPlot.lines(buckets, scale: scale, width: 80).map { $0.filter { $0 == "█" }.count }
-        }
-        #expect(lengths(.linear) == [4, 47])
-        #expect(lengths(.log)[0] > 20)
+        let lengths = HistogramPlot.lines(buckets, width: 80).map { $0.filter { $0 == "█" }.count }
+        #expect(lengths == [4, 47])
     }
 
     @Test("replaces many empty steps by one line")
     func leavesOutEmptySteps() {
         let buckets = [Distribution.Bucket(low_ns: 110, count: 1), Distribution.Bucket(low_ns: 9_000_000, count: 1)]
-        let lines = HistogramPlot.lines(buckets, scale: .linear)
+        let lines = HistogramPlot.lines(buckets)
         #expect(lines.count == 3)
         #expect(lines[1] == "          ⋮")
     }

@@ -118,7 +118,7 @@ struct RunOptionsTests {
             ["--settle", "-1"], ["--settle", "1001"], ["--settle", "x"],
             ["--blocks", "many"], ["--seed", "-1"], ["--preset", "eternal"], ["--format", "yaml"], ["--color", "blue"],
             ["--cpu", ""], ["--cpu", "64"], ["--cpu", "1-0"], ["--cpu", "0,,1"], ["--cpu", "-1"], ["--load", "heavy"],
-            ["--load", "timers:0"], ["--on-spike", "stop"],
+            ["--load", "timers:0"],
         ]
     )
     func refusesBadValues(arguments: [String]) throws {

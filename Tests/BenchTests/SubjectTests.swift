@@ -179,21 +179,6 @@ struct BlockTests {
         try recorder.waitUntilFull()
     }
 
-    @Test("ends with a fire that is later than the spike bound, and not with one at the bound")
-    func endsWithASpike() throws {
-        let recorder = BlockRecorder(
-            fires: 10,
-            interval_ns: 100,
-            phase_ns: 0,
-            spike: SpikeBound(bound_ns: 50, descriptor: -1)
-        )
-        let first = recorder.begin()
-        #expect(recorder.fire(first + 50))
-        #expect(!recorder.fire(first + 151))
-        #expect(recorder.spikes == 1)
-        try recorder.waitUntilFull()
-    }
-
     @Test("accepts no fire once it is full")
     func takesNoMoreThanItsRoom() throws {
         let recorder = BlockRecorder(fires: 1, interval_ns: 100, phase_ns: 0)

@@ -58,11 +58,6 @@ typedef struct {
     int64_t next_deadline_ns;
     size_t settling;  // fires still to leave out, while the timer is learning
     int64_t end_ns;   // the first fire at or after it ends the block; 0 for never
-    // A fire later than this is reported to spike_fd, an eventfd(2); it ends the block if that is
-    // -1.
-    int64_t spike_bound_ns;  // 0 for none
-    int spike_fd;
-    size_t spikes;
     int64_t first_deadline_ns;
     cbench_counters counters;
     // Each fire continues from the previous one, on whatever thread that was. The code that calls
@@ -114,7 +109,7 @@ bool cbench_block_fire_now(cbench_block *_Nonnull block, int64_t deadlines);
 // caller.
 void cbench_block_order(cbench_block *_Nonnull block);
 
-// Creates an event file for spikes, eventfd(2). Returns a descriptor or a negative errno.
+// Creates an event file, eventfd(2). Returns a descriptor or a negative errno.
 int cbench_event_file(void);
 
 // Creates a timer as a file, timerfd_create(2) on CLOCK_MONOTONIC; sets its deadline. Both return a

@@ -6,7 +6,7 @@ import Glibc
 struct CommonOptions: ParsableArguments {
     @Option(
         help: """
-            Shape of the results: text, markdown, json, csv, hgrm, hlog, cyclictest, svg or html. Repeatable; all but one \
+            Shape of the results: text, markdown, json, csv, hgrm, hlog, svg or html. Repeatable; all but one \
             take a file. Every command has text and json.
             """,
         transform: parseFormat
@@ -62,10 +62,10 @@ struct CommonOptions: ParsableArguments {
     }
 
     /// Returns how text is shown on the screen, or in a file.
-    func view(isScreen: Bool, bars: BarScale = .linear) -> TextView {
-        guard isScreen else { return TextView(paint: Paint(isColoured: color == .always), bars: bars) }
+    func view(isScreen: Bool) -> TextView {
+        guard isScreen else { return TextView(paint: Paint(isColoured: color == .always)) }
         let width = Terminal.width
-        return TextView(paint: paint, width: width, bars: bars, endsInShort: width != nil)
+        return TextView(paint: paint, width: width, endsInShort: width != nil)
     }
 
     /// Returns a rendering of results that have text and JSON; other formats are made from JSON if it is a result.

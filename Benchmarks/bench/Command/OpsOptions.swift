@@ -32,7 +32,6 @@ enum Place: Equatable, Sendable {
 struct OpsOptions: ParsableArguments {
     /// With more timers other packages take too long: some of them search through all pending timers.
     static let mostTimersOfPublicAPIs = 100_000
-    static let growthSizes = [1000, 10_000, 100_000, 1_000_000, 10_000_000]
 
     @Option(help: "How much to measure: smoke (seconds) or quick (two minutes).")
     var preset: OpsPreset = .quick
@@ -69,9 +68,6 @@ struct OpsOptions: ParsableArguments {
     )
     var threads: [Int] = []
 
-    @Flag(help: "How the queues' operations grow from 10^3 to 10^7 timers, as a plot too.")
-    var growth = false
-
     @Flag(help: "Count the instructions of the queues' operations too, by valgrind (a minute or more).")
     var instructions = false
 
@@ -79,7 +75,6 @@ struct OpsOptions: ParsableArguments {
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        if growth, !timers.isEmpty { throw ValidationError("--growth has sizes of its own: it is not for --timers") }
         let known = Self.comparisons(sizes: [MemoryOperations.fewestTimers], ownTimers: nil)
         try mustMatch(only, known.flatMap { $0.rivals.map(\.id) }) {
             "--only takes the id of a rival, or a glob; '\($0)' matches none"
@@ -93,12 +88,11 @@ struct OpsOptions: ParsableArguments {
 
     /// The chosen comparisons, in the order in which they are measured.
     var comparisons: [OperationComparison] {
-        let sizes = growth ? Self.growthSizes : timers.isEmpty ? preset.sizes : timers
         let all = Self.comparisons(
-            sizes: sizes,
+            sizes: timers.isEmpty ? preset.sizes : timers,
             ownTimers: timers.first,
             threads: threads.isEmpty ? [ContendedOperations.defaultThreads] : threads
-        ).filter { !growth || $0.baseID == "hrtimer.queue" }
+        )
         let chosen = all.filter { comparison in
             operation.isEmpty ? !comparison.isExtra : comparison.operation.matches(anyOf: operation)
         }

@@ -19,7 +19,6 @@ struct Rendering {
         case .markdown: return TableExports.markdown(try file())
         case .csv: return TableExports.csv(try file())
         case .hlog: return HdrText.log(try latencies())
-        case .cyclictest: return CyclictestJSON.text(try latencies())
         case .svg: return try picture?() ?? PercentileChart.standalone(latencies())
         case .html: return HTMLReport(file: try file(), json: json).text
         case .hgrm:

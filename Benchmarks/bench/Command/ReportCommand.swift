@@ -24,9 +24,6 @@ struct ReportCommand: ParsableCommand {
     @Flag(help: "The file is a trace, of run --trace or a flight recorder: draws it, with -o FILE.svg.")
     var trace = false
 
-    @Option(help: "Bars of histograms in text: linear or log.")
-    var bars: BarScale = .linear
-
     @OptionGroup var common: CommonOptions
 
     func run() throws {
@@ -41,7 +38,7 @@ struct ReportCommand: ParsableCommand {
         let rendering = Rendering(
             name: result,
             json: String(decoding: data, as: UTF8.self),
-            text: { [common, bars] in ResultText(file: file, view: common.view(isScreen: $0, bars: bars)).text },
+            text: { [common] in ResultText(file: file, view: common.view(isScreen: $0)).text },
             isShown: isShown
         )
         try outputs.write(rendering)

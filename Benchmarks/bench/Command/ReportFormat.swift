@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// A format in which results are written.
 enum ReportFormat: String, CaseIterable {
-    case text, markdown, json, csv, hgrm, hlog, cyclictest, svg, html
+    case text, markdown, json, csv, hgrm, hlog, svg, html
 
     static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
 
@@ -16,8 +16,6 @@ enum ReportFormat: String, CaseIterable {
         }
     }
 }
-
-extension BarScale: ExpressibleByArgument {}
 
 /// When text is coloured.
 enum ColorChoice: String, CaseIterable, ExpressibleByArgument {

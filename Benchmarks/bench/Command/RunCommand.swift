@@ -20,16 +20,14 @@ struct RunCommand: ParsableCommand {
         let load = try Load(options.load)
         let process = try TunedProcess(options.tuning)
         for grant in process.settingResults { StandardError.print("bench: \(grant.text)") }
-        let spikes = try options.onSpike.map(SpikeWatch.init)
         let why = try options.why.run()
         var sessions: [Session] = []
-        for plan in plans where sessions.last?.hasEndedEarly != true {
-            let session = Session(plan, process.tuning, spikes: spikes, why: why)
+        for plan in plans where sessions.last?.wasInterrupted != true {
+            let session = Session(plan, process.tuning, why: why)
             session.run(options.common.progress, LiveTable(isHidden: options.common.hidesProgress))
             sessions.append(session)
             tellWhatWasLeftOut(session)
         }
-        spikes?.stop()
         if load.hasEnded() { StandardError.print("bench: --load \(options.load.text) ended before the run did") }
         load.stop()
         let measured = sessions
@@ -43,7 +41,7 @@ struct RunCommand: ParsableCommand {
         let json = report.text
         if let name = options.keep { try Baseline.keep(json, as: name, commit: HostReport.commit()) }
         let rendering = Rendering(name: "the result", json: json) { [options] in
-            report.text(options.common.view(isScreen: $0, bars: options.bars))
+            report.text(options.common.view(isScreen: $0))
         }
         try outputs.write(rendering)
         try why?.finish(measured.flatMap(\.results), options.why, outputs.routing.standard == .text)
@@ -63,15 +61,11 @@ struct RunCommand: ParsableCommand {
         let failures = options.gate ? sessions.flatMap(\.gateFailures) : []
         for failure in failures { StandardError.print("bench: gate: \(failure)") }
         if !failures.isEmpty { throw ExitCode.failure }
-        if sessions.contains(where: \.wasStoppedBySpike) { throw ExitCode(2) }
         if let comparison, comparison.count(.slower) > 0 { throw ExitCode(2) }
     }
 
     private func tellWhatWasLeftOut(_ session: Session) {
-        if session.wasStoppedBySpike {
-            let late = session.results.filter { $0.spikes > 0 }.map(\.subject.id).joined(separator: ", ")
-            StandardError.print("bench: --on-spike stopped the run: \(late) fired later than the bound")
-        } else if !session.wasInterrupted, session.rounds < session.plan.schedule.rounds {
+        if !session.wasInterrupted, session.rounds < session.plan.schedule.rounds {
             StandardError.print(
                 "bench: the machine is busy: \(session.rounds) of \(session.plan.schedule.rounds) rounds in the time of "
                     + "this preset; --blocks N measures N rounds however long they take"

@@ -43,10 +43,6 @@ extension LoadKind {
     )
 }
 
-extension SpikeRequest {
-    static let usage = ValidationError("it takes a time and what to do, such as 500us=stop or 2ms='dmesg > late.txt'")
-}
-
 /// The options of `bench run`.
 struct RunOptions: ParsableArguments {
     @Option(help: "How much to measure: smoke (seconds), quick (a minute), standard (minutes), thorough (an hour).")
@@ -122,15 +118,6 @@ struct RunOptions: ParsableArguments {
     )
     var load: LoadKind = .none
 
-    @Option(
-        help: ArgumentHelp(
-            "When a fire is later than a bound, as in 500us=stop: stop there, or run a command of the shell at once.",
-            valueName: "bound=command"
-        ),
-        transform: parseSpike
-    )
-    var onSpike: SpikeRequest?
-
     @Flag(help: "Exit with 1 if a kernel or hrtimer subject fired early, or left timers or descriptors behind.")
     var gate = false
 
@@ -150,9 +137,6 @@ struct RunOptions: ParsableArguments {
         transform: Baseline.parseName
     )
     var keep: String?
-
-    @Option(help: "Bars of histograms: linear, or log, which shows one fire among thousands.")
-    var bars: BarScale = .linear
 
     @OptionGroup var why: WhyOptions
 

@@ -34,14 +34,13 @@ final class BlockRecorder: @unchecked Sendable {
     private let patience_ns: Int64?
 
     /// Makes room for `fires`, on a grid of `interval_ns` that begins `phase_ns` later than the earliest possible time. The
-    /// `settling` fires that come before them are left out. A fire later than `spike` is reported there.
+    /// `settling` fires that come before them are left out.
     init(
         fires: Int,
         interval_ns: Int64,
         phase_ns: Int64,
         settling: Int = 0,
         patience_ns: Int64? = nil,
-        spike: SpikeBound? = nil,
         spinBudget: Double? = nil
     ) {
         self.interval_ns = interval_ns
@@ -64,9 +63,6 @@ final class BlockRecorder: @unchecked Sendable {
                 next_deadline_ns: 0,
                 settling: settling,
                 end_ns: 0,
-                spike_bound_ns: spike?.bound_ns ?? 0,
-                spike_fd: spike?.descriptor ?? -1,
-                spikes: 0,
                 first_deadline_ns: 0,
                 counters: cbench_no_counters(),
                 turns: 0,
@@ -170,9 +166,6 @@ final class BlockRecorder: @unchecked Sendable {
             throw BenchError("stalled: \(block.pointee.count) of \(block.pointee.capacity) fires came")
         }
     }
-
-    /// The number of fires later than the bound.
-    var spikes: Int { block.pointee.spikes }
 
     /// The fires so far, in order. A copy, because the recorder may be released right after its last use.
     var fires: [Fire] {

@@ -13,8 +13,6 @@ final class Session {
     /// differ.
     let controls: [SubjectResult]
     private(set) var wasInterrupted = false
-    /// Whether a fire was later than the bound of `--on-spike BOUND=stop`.
-    private(set) var wasStoppedBySpike = false
     /// The number of rounds that were begun; fewer than planned if the time was over.
     private(set) var rounds = 0
     /// Both clocks at the beginning, in ns.
@@ -27,18 +25,13 @@ final class Session {
         var descriptors = 0
     }
 
-    /// Whether the run ended early: plans that come after it are not measured.
-    var hasEndedEarly: Bool { wasInterrupted || wasStoppedBySpike }
-
     private let tuning: Tuning
-    let spikes: SpikeWatch?
     /// Records what made fires late; nil without `--why`.
     let why: WhyRun?
 
-    init(_ plan: Plan, _ tuning: Tuning = Tuning(), spikes: SpikeWatch? = nil, why: WhyRun? = nil) {
+    init(_ plan: Plan, _ tuning: Tuning = Tuning(), why: WhyRun? = nil) {
         self.plan = plan
         self.why = why
-        self.spikes = spikes
         self.tuning = tuning
         func result(_ subject: Subject) -> SubjectResult {
             SubjectResult(subject, interval_ns: plan.interval_ns(of: subject), settling: plan.settling)
@@ -65,7 +58,6 @@ final class Session {
             let result = turn.subject < results.count ? results[turn.subject] : controls[turn.subject - results.count]
             progress.show(done: done, of: plan.schedule.turns.count, result.subject.id)
             measure(result, turn)
-            if wasStoppedBySpike { break }
         }
         live?.clear()
         wasInterrupted = wasInterrupted || cbench_stop_requested()
@@ -80,7 +72,6 @@ final class Session {
             phase_ns: turn.phase_ns,
             settling: plan.settling,
             patience_ns: plan.patience_ns(of: result.subject),
-            spike: spikes?.bound,
             spinBudget: plan.spinBudget
         )
         why?.begin(fires: plan.firesPerBlock(of: result.subject))
@@ -110,8 +101,6 @@ final class Session {
             threadsWithoutRealtime: recorder.threadsWithoutRealtime
         )
         result.add(block, fires: fires)
-        result.spikes += recorder.spikes
-        if recorder.spikes > 0, let spikes, spikes.request.command == nil { wasStoppedBySpike = true }
         if result.subject.isGated {
             leftBehind.timers += recorder.timersLeftBehind
             leftBehind.descriptors += descriptorsLeftOpen(since: descriptorsBefore)

@@ -12,8 +12,6 @@ final class SubjectResult {
     let intended = LatencyHistogram(significantDigits: 3)
     private(set) var worst = WorstFires()
     private(set) var missed = 0
-    /// The number of fires later than the bound of --on-spike.
-    var spikes = 0
     private(set) var usage = Usage()
     private(set) var blocks: [BlockResult] = []
     /// The reason why there are no fires, or no more fires.

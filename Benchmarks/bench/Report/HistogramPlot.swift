@@ -1,11 +1,3 @@
-/// The scale of the bars.
-enum BarScale: String, CaseIterable, Sendable {
-    /// In proportion to the count: the bars have the shape of the distribution.
-    case linear
-    /// By the number of digits: even one late fire among thousands has a visible bar.
-    case log
-}
-
 /// A histogram in lines of text, with steps that grow with the value: three, six or twelve per decade, as many as fit.
 enum HistogramPlot {
     struct Row: Equatable {
@@ -30,7 +22,7 @@ enum HistogramPlot {
         return (first...last).map { Row(below_ns: steps[$0], count: counts[$0]) }
     }
 
-    static func lines(_ buckets: [Distribution.Bucket], scale: BarScale, width: Int? = nil) -> [String] {
+    static func lines(_ buckets: [Distribution.Bucket], width: Int? = nil) -> [String] {
         let choices = series.map { shortened(rows(buckets, steps: $0)) }
         let chosen = choices.last { $0.count <= mostRows } ?? choices[0]
         let counts = chosen.compactMap { $0?.count }
@@ -46,7 +38,7 @@ enum HistogramPlot {
             let share = "\((Double(row.count) / Double(total) * 100).formatted(decimals: 1)) %".aligned(to: 9)
             let figures = (isNarrow ? "" : Int(row.count).grouped.aligned(to: 10)) + share
             return
-                "  \(label.aligned(to: 9)) |\(bar(row.count, of: most, barWidth, scale).padded(to: barWidth))\(figures)"
+                "  \(label.aligned(to: 9)) |\(bar(row.count, of: most, barWidth).padded(to: barWidth))\(figures)"
         }
     }
 
@@ -81,20 +73,9 @@ enum HistogramPlot {
     }
 
     /// Returns a bar in eighths of a cell; any count has at least one eighth.
-    private static func bar(_ count: Int64, of most: Int64, _ width: Int, _ scale: BarScale) -> String {
-        let share: Double
-        switch scale {
-        case .linear: share = Double(count) / Double(most)
-        case .log: share = most == 1 ? 1 : logarithm(count) / logarithm(most)
-        }
-        let eighths = max(1, Int((share * Double(width * 8)).rounded()))
+    private static func bar(_ count: Int64, of most: Int64, _ width: Int) -> String {
+        let eighths = max(1, Int((Double(count) / Double(most) * Double(width * 8)).rounded()))
         let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
         return String(repeating: "█", count: eighths / 8) + parts[eighths % 8]
-    }
-
-    /// Returns the binary logarithm of count + 1, linear between powers of two: close enough for a bar, and without libm.
-    private static func logarithm(_ count: Int64) -> Double {
-        let value = Double(count + 1)
-        return Double(value.exponent) + value.significand - 1
     }
 }

@@ -52,9 +52,6 @@ struct JSONReport {
             [
                 "load": .string(load.text),
                 "started_unix_ns": JSONValue(first.start.wall_ns),
-                "stopped_by_spike": .bool(sessions.contains(where: \.wasStoppedBySpike)),
-                "spike_bound_ns": JSONValue(first.spikes?.request.bound_ns),
-                "spike_commands_run": JSONValue(first.spikes?.commandsRun),
                 "grants": .array(grants.map { ["name": .string($0.name), "is_granted": .bool($0.error == 0)] }),
                 "spin_budget": JSONValue(first.plan.spinBudget),
                 "noise_floor": first.noiseFloor.map { noiseFloor($0, of: first) } ?? .null,
@@ -93,7 +90,6 @@ struct JSONReport {
             "confidence_95": confidence(result, of: session),
             "intended_ns": intended(result),
             "worst": .array(result.worst.entries.map { worst($0, of: session) }),
-            "spikes": JSONValue(result.spikes),
             "drift_ppm": JSONValue(result.drift_ppm),
             "user_cpu_ns_per_fire": JSONValue(result.usage.perFire(result.usage.userCPU_ns)),
             "system_cpu_ns_per_fire": JSONValue(result.usage.perFire(result.usage.systemCPU_ns)),

@@ -3,7 +3,6 @@ struct TextView: Sendable {
     var paint = Paint()
     /// The number of columns; nil for as many as are needed.
     var width: Int?
-    var bars: BarScale = .linear
     /// Whether the summary is repeated at the end, where a terminal stops.
     var endsInShort = false
 }
@@ -59,7 +58,7 @@ struct ResultText {
         .flatMap { wrapped($0, to: view.width) }.map { $0.isEmpty ? $0 : view.paint.bold($0) }
             + wrapped(
                 "  absolute deadlines every \(timeText(interval_ns)), \(blocks(interval_ns)) for each subject in random order, "
-                    + "seed \(file.seed); bars are \(view.bars == .linear ? "in proportion" : "logarithmic")",
+                    + "seed \(file.seed); bars are in proportion",
                 to: view.width
             )
     }
@@ -70,7 +69,7 @@ struct ResultText {
             var lines = [""] + wrapped(row.id + explanation, to: view.width)
             lines[1] = lines[1].replacing(row.id, with: view.paint.bold(row.id), maxReplacements: 1)
             if let reason = row.skippedBecause { lines += wrapped("  not measured: \(reason)", to: view.width) }
-            return lines + HistogramPlot.lines(row.distribution.buckets, scale: view.bars, width: view.width)
+            return lines + HistogramPlot.lines(row.distribution.buckets, width: view.width)
         }
     }
 
