@@ -25,7 +25,7 @@ QUEUE = CSources/CHRTimer/queue/*.c $(MODEL) -ICSources/CHRTimer/include -ITests
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-20s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-.PHONY: help build test frozen snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
+.PHONY: help build test frozen mutants snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
     docs names docs-page docs-pictures tutorials agree compare-finds-slower lateness deadline-rounds musl hosts without-libevent not-linux plugins exports async-let-fault protocols \
     async-algorithms model-display pareto rivals figures results instructions
@@ -45,6 +45,14 @@ RUNS ?= 50
 steady:  ## the tests RUNS=50 times in a row, the last quarter on a busy machine; by hand, for hours
 	$(SWIFT) build --build-tests
 	SWIFT="$(SWIFT)" Tests/steady $(RUNS) $(ARGS)
+
+# Small wrong changes of HRTimerCore and HRTimer, and which no test finds. N of them, chosen by SEED, in one build; none begins after LIMIT
+# minutes, and the same command goes on where it stopped. JOBS=2 runs two at a time: on more processors than that.
+N ?= 200
+SEED ?= 1
+LIMIT ?= 60
+mutants:  ## whether tests find N=200 small wrong changes chosen by SEED=1, in LIMIT=60 minutes; by hand
+	SWIFT="$(SWIFT)" JOBS="$(JOBS)" Tests/Mutants/run $(N) $(SEED) $(LIMIT)
 
 # Each small program in Snippets/, to its end.
 snippets: build  ## the small programs in Snippets/ and Examples/, each to its end
