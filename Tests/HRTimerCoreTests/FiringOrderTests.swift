@@ -143,6 +143,26 @@ import Testing
         #expect(looksIfNot > 2 * looksIfTold)
     }
 
+    @Test("Beside a timer that waits for its group all that are due are found, however many the queue must move")
+    func movesBesideWaiting() {
+        let now_ns: Int64 = 1_000_000_000_000_000
+        var core = FiringCore(precision: .normal)
+        let waiting = add(&core, 100)
+        core.setGroup(1, of: waiting)
+        core.expireAll(upTo: 100)
+        for index: Int64 in 0..<5_000 { _ = core.add(deadline_ns: now_ns + index * 2_000) }
+        var (found, looks, isDone) = (0, 0, false)
+        while !isDone {
+            switch core.next(upTo: now_ns + 10_000_000) {
+            case .more: looks += 1
+            case .expired: found += 1
+            case .none: isDone = true
+            }
+        }
+        #expect(found == 5_000)
+        #expect(looks > 0)
+    }
+
     @Test("Expired timers that move to ten groups, one by one, still fire in order")
     func manyGroups() {
         var core = FiringCore(precision: .normal)

@@ -74,4 +74,15 @@ import Testing
             }
         }
     }
+
+    @Test("A timeline that follows the refreshes it already has is not changed, and one that follows others is, once")
+    func same() {
+        let grid = FrameGrid(anchor_ns: 0, rate: FrameRate(60))
+        var timeline = RefreshTimeline(grid)
+        for round: Int64 in 0..<20 { timeline.follow(grid, now_ns: round * 50_000_000) }
+        #expect(timeline.changes == 0)
+        let later = FrameGrid(anchor_ns: 100_000, rate: FrameRate(60))
+        for _ in 0..<3 { timeline.follow(later, now_ns: 1_000_000_000) }
+        #expect(timeline.changes == 1)
+    }
 }

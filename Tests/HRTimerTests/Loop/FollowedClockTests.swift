@@ -100,6 +100,20 @@ import Testing
         #expect(log.all == [22, 32, 38])
     }
 
+    @Test("A timer on the wall clock that leaves late ticks out is called at the next one, with their count")
+    func leftOut() {
+        let timer = add(time.wallNow + .seconds(1), every: 2, policy: .skip)
+        // The ticks at 1, 3 and 5 s pass while this handler runs.
+        let late = LoopTimer(fireAt: start + .milliseconds(500)) { [time] _ in time.advance(by: .seconds(6)) }
+        loop.add(late, forMode: .common)
+        loop.run(for: 8)
+        #expect(log.all == [7])
+        #expect(timer.missedTicks == 3)
+        loop.run(for: 2)
+        #expect(log.all == [7, 9])
+        #expect(timer.missedTicks == 0)
+    }
+
     @Test("The timer's handler may move it, invalidate it, and let time pass")
     func inHandler() {
         let timer = add(time.wallNow + .seconds(1), every: 2) { [time, log] timer in

@@ -17,7 +17,7 @@ func sourceFiles(of tree: String) throws -> [SourceFile] {
     try modules.flatMap { module in
         let folder = tree + "/Sources/" + module
         let paths = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
-        let own = paths.filter { $0.hasSuffix(".swift") && !$0.contains(".docc/") && !$0.hasSuffix("/Chosen.swift") }
+        let own = paths.filter { $0.hasSuffix(".swift") && !$0.contains(".docc/") && $0 != "Chosen.swift" }
         return try own.sorted().map { path in
             let source = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder + "/" + path)))
             let parsed = Parser.parse(source: String(decoding: source, as: UTF8.self))
