@@ -308,6 +308,21 @@ import Testing
         }
     }
 
+    @Test("A forked child chooses the display of its links again, and does not use its parent's")
+    func sharedDisplay() async {
+        await #expect(processExitsWith: .success) {
+            setenv("VSYNC_SOURCE", "virtual", 1)
+            let parents = VsyncSource.shared
+            let words = inChild { say in
+                let own = VsyncSource.shared
+                say("\(own === parents)")
+                say("\(VsyncSource.shared === own)")
+            }
+            #expect(words == ["false", "true"])
+            #expect(VsyncSource.shared === parents)
+        }
+    }
+
     private static func run(_ loop: TimerLoop) {
         loop.run()
     }

@@ -89,6 +89,20 @@ import Testing
         #expect(all == tokens + [late])
     }
 
+    @Test("A call for which the thread spun a single nanosecond adds that nanosecond to the spin time")
+    func shortestSpin() {
+        var core = FiringCore(precision: .precise)
+        _ = add(&core, 100)
+        var fire = Fire()
+        guard case .fire = core.poll(50, horizon_ns: 100, limit_ns: .max, &fire) else {
+            Issue.record("nothing is prepared")
+            return
+        }
+        if core.finish(&fire, 100, wasCalled: true, spun_ns: 1) { fire.letGo() }
+        let spinTime = core.account.statistics.spinTime
+        #expect(spinTime == .nanoseconds(1))
+    }
+
     @Test("Timers of a group that is not served wait, and fire in order once it is served", arguments: [1, 200])
     func groups(count: Int) {
         var core = FiringCore(precision: .normal)

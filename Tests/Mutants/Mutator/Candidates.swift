@@ -195,10 +195,9 @@ final class Candidates: SyntaxVisitor {
     /// As much around a literal as a line shows, since `false` alone says nothing.
     private func surroundings(of node: some SyntaxProtocol) -> Syntax {
         var shown = Syntax(node)
-        while let outer = shown.parent, !outer.is(CodeBlockItemListSyntax.self),
-            !outer.is(MemberBlockItemListSyntax.self),
-            bytes(outer).count <= 100
-        {
+        while let outer = shown.parent, bytes(outer).count <= 100 {
+            // One statement is enough, if it is more than the literal.
+            if outer.is(CodeBlockItemListSyntax.self), bytes(shown).count > bytes(node).count { break }
             shown = outer
         }
         return shown
