@@ -107,19 +107,53 @@ import Testing
             }
         }
     }
+
+    @Test(
+        "Those who wait for dates learn of each step of the real wall clock, forward and back",
+        .enabled(if: mayStep, "sets the system's clock for some ms, as root: make clock-steps"),
+        .hangLimit
+    )
+    func realStepsReachListeners() async {
+        await #expect(processExitsWith: .success) { try RealSteps.reachListeners() }
+    }
 }
 
-/// Runs one engine while the wall clock is set 3 s forward, and back.
+/// Sets the wall clock 3 s forward, and back.
 private enum RealSteps {
+    /// Counts the steps that it learns of.
+    private final class Listener: WallClockListener {
+        let steps = Recorder<MonotonicInstant>()
+        func wallClockWasSet() { steps.append(.now) }
+    }
+
+    /// Steps the clock twice, and waits until a listener has learnt of each step.
+    static func reachListeners() throws {
+        let start = (wall: WallInstant.now, monotonic: MonotonicInstant.now)
+        defer { try? set(start, ahead: .zero) }
+        let listener = Listener()
+        WallClockSteps.notify(listener, in: .kernel)
+        // The thread that waits for steps opens its descriptor when it begins: a step before that is not its.
+        while listener.steps.count == 0 {
+            try set(start, ahead: .seconds(3))
+            pause(.milliseconds(5))
+        }
+        let before = listener.steps.count
+        try set(start, ahead: .zero)
+        while listener.steps.count == before { pause(.milliseconds(1)) }
+    }
+
+    private static func set(_ start: (wall: WallInstant, monotonic: MonotonicInstant), ahead: Duration) throws {
+        let instant = start.wall.advanced(by: start.monotonic.duration(to: .now) + ahead)
+        var spec = hrt_timespec_from_ns(instant.nanoseconds)
+        try check(clock_settime(CLOCK_REALTIME, &spec) == 0 ? 0 : -errno, "set the clock")
+    }
+
+    /// Runs one engine while the clock is set.
     static func run(_ way: ParkStrategy, _ precision: TimerPrecision) throws {
         let engine = try WallTimerEngine(.init(parkStrategy: way, precision: precision))
         let fires = Recorder<(fire: WallTimerEngine.Fire, at: MonotonicInstant)>()
         let start = (wall: WallInstant.now, monotonic: MonotonicInstant.now)
-        func wallShould(be offset: Duration) throws {
-            let instant = start.wall.advanced(by: start.monotonic.duration(to: .now) + offset)
-            var spec = hrt_timespec_from_ns(instant.nanoseconds)
-            try check(clock_settime(CLOCK_REALTIME, &spec) == 0 ? 0 : -errno, "set the clock")
-        }
+        func wallShould(be offset: Duration) throws { try set(start, ahead: offset) }
         // Whatever happens, the clock is right afterwards.
         defer { try? wallShould(be: .zero) }
         for seconds in [2, 4] {
