@@ -199,4 +199,19 @@ import Testing
         #expect(recorder.dumps == 2)
         while !FileManager.default.fileExists(atPath: path) { try await Task.sleep(for: .milliseconds(2)) }
     }
+
+    @Test("The next dump by itself comes a minute after the last one, and not a nanosecond before")
+    func dumpsEachMinute() {
+        engine.flightRecorder = recorder
+        // No file can be there; each try counts.
+        recorder.dumpsLateFiresTo = "/dev/null/flight.json"
+        let start = time.now
+        lateFire()
+        time.advance(to: start.advanced(by: .seconds(60)))
+        lateFire()
+        #expect(recorder.dumps == 2)
+        time.advance(to: start.advanced(by: .seconds(120) - .nanoseconds(1)))
+        lateFire()
+        #expect(recorder.dumps == 2)
+    }
 }

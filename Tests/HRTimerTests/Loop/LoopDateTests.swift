@@ -160,6 +160,21 @@ import Testing
         #expect(timer.fireInstant == time.now.advanced(by: .seconds(7)))
     }
 
+    @Test("Dates after a given one ignore a slew of the wall clock by less than 10 ms, and follow a longer step")
+    func slewed() {
+        let date = wall(2)
+        let timer = timer(date, interval: 1, repeats: true)
+        loop.add(timer, forMode: .default)
+        loop.run(until: wall(2.5))
+        func setWall(ahead milliseconds: Int64) {
+            time.setWall(to: WallInstant(nanoseconds: time.wallNow.nanoseconds + milliseconds * 1_000_000))
+        }
+        setWall(ahead: 9)
+        #expect(timer.fireDate == date.addingTimeInterval(1))
+        setWall(ahead: 11)
+        #expect(timer.fireDate == date.addingTimeInterval(1.02))
+    }
+
     @Test(
         "The first interval counts from creation if the time was named, and otherwise from adding to the loop",
         arguments: [true, false]
