@@ -36,6 +36,32 @@ import Testing
         #expect(engine.statistics.fires == UInt64(fires.count) + 1)
     }
 
+    @Test(
+        "A late call's deadline is the first tick that it was late for, and ticks that were left out before are counted too",
+        arguments: MissedTickPolicy.allCases
+    )
+    func deadlines(_ policy: MissedTickPolicy) throws {
+        let expected: [[Int64]] =
+            switch policy {
+            case .merge: [[100, 0], [200, 1], [400, 0], [500, 0], [600, 0], [700, 2], [1000, 0]]
+            case .mergeToGrid: [[100, 0], [400, 2], [500, 0], [600, 0], [700, 2], [1000, 0]]
+            case .burst: [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000].map { [$0, 0] }
+            case .skip: [[100, 0], [400, 2], [500, 0], [600, 0], [1000, 3]]
+            case .delay: [[100, 0], [450, 0], [550, 0], [650, 0]]
+            }
+        let engine = try TimerEngine(.init(time: time.base))
+        let calls = Recorder<[Int64]>()
+        let time = self.time
+        engine.schedule(at: at(100), every: .nanoseconds(100), policy: policy) { fire in
+            calls.append([fire.deadline.nanoseconds, Int64(fire.missedTicks)])
+            // It overruns once, until 350. Later another handler keeps the thread from 650 to 950.
+            if calls.count == 1 { time.advance(by: .nanoseconds(250)) }
+        }
+        engine.schedule(at: at(650)) { _ in time.advance(by: .nanoseconds(300)) }
+        time.advance(to: at(1000))
+        #expect(calls.all == expected)
+    }
+
     @Test("Ticks that a policy leaves out are counted at once, before a call reports them")
     func leftOut() throws {
         let engine = try TimerEngine(.init(time: time.base))

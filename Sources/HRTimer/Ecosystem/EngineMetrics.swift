@@ -32,7 +32,7 @@ public final class EngineMetrics: Sendable {
 
 extension TimerEngine.Configuration {
     /// Makes the engine record each fire's lateness, in nanoseconds, in the metrics timer of that label: one call of the
-    /// metrics system for each fire, on the engine's thread. It replaces `latenessWatch`.
+    /// metrics system for each fire, on the engine's thread.
     public mutating func recordLateness(label: String) {
         let timer = Metrics.Timer(label: label)
         latenessWatch = .init(bound: .nanoseconds(-1)) { fire in

@@ -32,11 +32,8 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
 
     /// Starts an engine.
     ///
-    /// Throws if the system has no descriptor or no thread for it (EMFILE, EAGAIN), and ENOTSUP for `.futex` on the boot-time
-    /// clock.
-    ///
-    /// On a virtual time base there is no thread: handlers run on the thread that moves the clock. In a fire that is reported to
-    /// the `latenessWatch`, `lateness` and the numbers of the instants are on this engine's clock.
+    /// Throws if the system has no descriptor or no thread for it (EMFILE, EAGAIN). On a virtual time base there is no thread:
+    /// handlers run on the thread that moves the clock.
     public init(_ configuration: Configuration) throws(TimerError) {
         var configuration = configuration
         configuration.clock = Instant.clock

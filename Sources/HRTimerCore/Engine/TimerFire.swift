@@ -31,7 +31,9 @@ extension ClockTimerEngine {
             )
         }
 
-        /// The nominal deadline, as requested; of a call that stands for several ticks, that of the first one.
+        /// The nominal deadline: of the ticks that had come since the call was armed, the first one's.
+        ///
+        /// Ticks that `.skip` and `.mergeToGrid` left out before it are counted in `missedTicks`, too.
         public var deadline: Instant { Instant(nanoseconds: deadline_ns) }
 
         /// The clock's reading right before the call; never earlier than `deadline`.

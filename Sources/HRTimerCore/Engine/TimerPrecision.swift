@@ -11,8 +11,8 @@ public enum TimerPrecision: Int, Sendable, Hashable, CaseIterable, Comparable {
     /// The kernel is armed for each deadline, whatever the tolerance.
     ///
     /// A timer is late by the kernel's wake latency. A sleeping task that resumes on another thread is called early, by a
-    /// learned lead that suffices in half of all cases; if it is there before the deadline, it spins until then. This does not
-    /// apply if the engine has a `latenessWatch`.
+    /// learned lead that suffices in half of all cases; if it is there before the deadline, it spins until then. Not so
+    /// in an engine that records each fire's lateness for metrics.
     case normal
     /// The thread wakes a little before the deadline and reads the clock until the deadline has come.
     ///

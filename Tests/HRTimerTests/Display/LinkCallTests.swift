@@ -38,6 +38,8 @@ import Testing
         #expect(link.delta == .milliseconds(10))
         #expect(link.droppedFrames == 0)
         #expect(link.statistics.fires == 3)
+        // A link has no thread of its own: these are counted by its loop.
+        #expect(link.statistics.wakeups == 0 && link.statistics.spinTime == .zero && link.statistics.earlyWakes == 0)
         #expect(link.latestLateness == .microseconds(500))
         #expect(link.lateness.sum == .microseconds(504))
         #expect(link.lateness.count == 3)
