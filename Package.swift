@@ -347,6 +347,8 @@ let package = Package(
         ),
         // Without MemberImportVisibility, like the code that is ported by scoped imports.
         .testTarget(name: "HRTimerCompatTests", dependencies: ["HRTimerCompat", "TestTraits"]),
+        // The files that are ported there, with Foundation's and Dispatch's own timers: a link to their folder.
+        .testTarget(name: "PeersTests", dependencies: ["TestTraits"], swiftSettings: [.define("PEERS")]),
         .testTarget(
             name: "BackendContractTests",
             // CBench for its count of allocations, which an executable can have but once.

@@ -1,4 +1,5 @@
 import Foundation
+import HRTimer
 import Testing
 
 import class HRTimerCompat.RunLoop
@@ -10,6 +11,8 @@ import class HRTimerCompat.Timer
     func names() {
         #expect(ObjectIdentifier(Timer.self) != ObjectIdentifier(Foundation.Timer.self))
         #expect(ObjectIdentifier(RunLoop.self) != ObjectIdentifier(Foundation.RunLoop.self))
+        #expect(ObjectIdentifier(Timer.self) == ObjectIdentifier(LoopTimer.self))
+        #expect(ObjectIdentifier(RunLoop.self) == ObjectIdentifier(TimerLoop.self))
     }
 
     @Test("A timer scheduled the way Foundation spells it fires on the current loop, one interval later")

@@ -2,10 +2,12 @@ import Foundation
 import TestTraits
 import Testing
 
+#if !PEERS
 import class HRTimerCompat.RunLoop
 import class HRTimerCompat.Timer
+#endif
 
-/// What programs do with run loops besides running timers. This file and its twin differ only in their imports.
+/// What programs do with run loops besides running timers. PeersTests compiles this file without the imports of HRTimerCompat.
 @Suite(.serialized, .ownThread) private struct RunLoopStyleTests {
     @Test("Each thread has its own loop, and RunLoop.main is the main thread's loop on every thread")
     func loops() {

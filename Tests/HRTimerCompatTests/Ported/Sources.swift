@@ -2,7 +2,13 @@ import Dispatch
 import TestTraits
 import Testing
 
-/// Uses timer sources as a program written for GCD does. This file and its twin differ only in their imports.
+#if !PEERS
+import enum HRTimerCompat.DispatchSource
+import class HRTimerCompat.DispatchSourceTimer
+import class HRTimerCompat.TimerSource
+#endif
+
+/// Uses timer sources as a program written for GCD does. PeersTests compiles this file without the imports of HRTimerCompat.
 @Suite(.serialized, .ownThread) private struct DispatchStyleTests {
     private let queue = DispatchQueue(label: "sources")
 

@@ -2,7 +2,12 @@ import Foundation
 import TestTraits
 import Testing
 
-/// What apps do with timers besides starting them. This file and its twin differ only in their imports.
+#if !PEERS
+import class HRTimerCompat.RunLoop
+import class HRTimerCompat.Timer
+#endif
+
+/// What apps do with timers besides starting them. PeersTests compiles this file without the imports of HRTimerCompat.
 @Suite(.serialized, .ownThread) private struct LivesOfAnAppTests {
     /// A stopwatch with the usual guard against being started twice.
     private final class Stopwatch: @unchecked Sendable {

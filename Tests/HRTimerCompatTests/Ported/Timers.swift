@@ -2,10 +2,12 @@ import Foundation
 import TestTraits
 import Testing
 
+#if !PEERS
 import class HRTimerCompat.RunLoop
 import class HRTimerCompat.Timer
+#endif
 
-/// Uses timers and loops as a program written for Foundation does. This file and its twin differ only in their imports.
+/// Uses timers and loops as a program written for Foundation does. PeersTests compiles this file without the imports of HRTimerCompat.
 @Suite(.serialized, .ownThread) private struct FoundationStyleTests {
     @Test("A scheduled timer ticks three times and ends itself")
     func ticks() {
