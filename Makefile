@@ -28,7 +28,7 @@ help:  ## this list
 .PHONY: help build test frozen mutants snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
     docs names docs-page docs-pictures tutorials agree compare-finds-slower lateness deadline-rounds musl hosts without-libevent not-linux plugins exports async-let-fault protocols \
-    async-algorithms model-display pareto rivals figures results instructions
+    async-algorithms model-display pareto rivals figures results instructions replay
 
 build:  ## the library, the bench and the examples, for debugging
 	$(SWIFT) build
@@ -331,6 +331,11 @@ model-short:  ## 10^7 of them, and 10^6 on engines, loops and sources; optimized
 # 10^6 refreshes of displays against counting them one by one, optimized; by hand.
 model-display:  ## 10^6 refreshes of displays against counting them; optimized, by hand
 	HRTIMER_MODEL_OPERATIONS=1000000 $(TEST) $(OPTIMIZED) $(call only,DisplayModelTests)
+
+# Wake latencies recorded on another machine, idle, busy and changing, replayed through the spin window in virtual time: the regret of
+# each against the best fixed margin, and what becomes of it with each constant of hrt_spin_window.c halved and doubled. Seconds.
+replay:  ## recorded wake latencies through the spin window, with each of its constants halved and doubled
+	Tests/Replay/run
 
 # What threads do without a lock, or to make one, as models: every order of their steps is tried, in seconds. Needs spin and a C
 # compiler.

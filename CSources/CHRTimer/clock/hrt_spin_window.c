@@ -27,7 +27,7 @@ static const float LARGEST_WEIGHT = 1e20f;
 
 // The part that a new latency has in the prediction, and the largest factor by which it counts
 // above the prediction.
-static const float PART_OF_NEW = 0.3f;
+static const float PART_OF_NEW = 0.25f;
 static const float LARGEST_STEP = 2.5f;
 
 // The prediction before any wake was recorded: the latency of an ordinary machine. The factors
@@ -45,9 +45,9 @@ static const double LONGEST_EXPECTED_NS = 250 * 1000;
 
 // The spin that covering one more fire is worth is WORTH_NS divided by the part of fires that need
 // not be covered. So at a coverage of 0.99, covering one fire of a hundred more may cost each of
-// them 7 us. If less than most fires are to be covered, it is LEAST_WORTH_NS: what a short spin
+// them 4 us. If less than most fires are to be covered, it is LEAST_WORTH_NS: what a short spin
 // costs.
-static const double WORTH_NS = 7 * 1000;
+static const double WORTH_NS = 4 * 1000;
 static const double LEAST_WORTH_NS = 40 * 1000;
 
 static unsigned class_of(int64_t sleep_ns) {

@@ -12,7 +12,7 @@
 //
 // Latencies are correlated: of two wakes in a row both are mostly early or both late ("Exactness
 // against its cost" in RESULTS.md). So the next latency is predicted, by a moving mean in which
-// each new latency counts 30 %. A histogram keeps the factors by which latencies differ from their
+// each new latency counts a quarter. A histogram keeps the factors by which latencies differ from their
 // predictions. The window is the prediction times a quantile of those factors.
 //
 // The expected spin of a window is the mean of the time that those latencies would leave of it. The
@@ -22,7 +22,7 @@
 // * as long as a fire expects to spin no more than the budget gives for its sleep, and at most 250
 //   us;
 // * as long as that is worth it: at a coverage of 0.99, covering one fire of a hundred more may
-//   cost every fire 7 us. Wakes that are late by milliseconds are left to be late.
+//   cost every fire 4 us. Wakes that are late by milliseconds are left to be late.
 //
 // The window also includes the time that the thread itself needs from its wake to the begin of the
 // spin. It is learned too: after milliseconds of idleness it is microseconds, because the thread's
@@ -33,7 +33,10 @@
 // hundreds of microseconds early, and sleeps again ("Exactness against its cost", too).
 //
 // Entries fade by 1 % with each new one. A stall of any length is one entry, and moves the
-// prediction by no more than 45 %.
+// prediction by no more than 38 %.
+//
+// What becomes of recorded latencies of other machines with this, and with each of its constants
+// halved and doubled: make replay.
 enum {
     // Sleeps of different lengths wake from different idle states, so each class has its own
     // prediction: below 400 us, below 3 ms, below 50 ms (the rates of frames), and longer. A class

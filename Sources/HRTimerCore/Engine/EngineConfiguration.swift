@@ -29,7 +29,7 @@ extension AnyTimerEngine {
         /// A wake-up beyond that part is late by as much as it exceeds the spin window.
         ///
         /// Wake-ups that are late by far more than the others are not covered, unless that is worth it: at 0.99, to cover
-        /// one fire of a hundred more may cost every fire 7 µs of spinning, and at 0.999, to cover one of a thousand more
+        /// one fire of a hundred more may cost every fire 4 µs of spinning, and at 0.999, to cover one of a thousand more
         /// may. In a real-time class 0.999 and a budget of 0.5 are worth a try; `engine.lateness` shows the effect.
         public var spinCoverage = SpinWindow.defaultCoverage
         /// The settings that the engine requests of the kernel for its thread; `TimerEngine.settingResults` has the results.
