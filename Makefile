@@ -6,8 +6,12 @@ TESTS ?=
 # With BUILD_ONLY=1 the targets below that run tests in builds of their own only build them. With BUILT=1 they run what was built
 # so: without it `swift test -c release` would build most of it anew.
 TEST = $(SWIFT) $(if $(BUILD_ONLY),build --build-tests,test --disable-xctest $(if $(BUILT),--skip-build) $(TESTS))
-# DEBUG_INFO=none leaves out debug information, and with it the line numbers of a sanitizer's report: a sixth of a build's time.
-INFO = $(if $(DEBUG_INFO),-debug-info-format $(DEBUG_INFO))
+# The same of the tests alone, with the two programs that they run and that are no part of them: without snippets and examples.
+TESTS_ALONE = $(if $(BUILD_ONLY),$(foreach product,swift-hrtimerPackageTests GameLoop AtLaunchProgram,\
+    $(SWIFT) build --product $(product) $(1) &&) true,$(TEST) $(1))
+# DEBUG_INFO=none leaves out debug information, and with it the line numbers of a sanitizer's report, and the index for editors: a
+# fifth of a build's time.
+INFO = $(if $(DEBUG_INFO),-debug-info-format $(DEBUG_INFO) --disable-index-store)
 only = $(if $(BUILD_ONLY),,--filter '$(1)')
 but = $(if $(BUILD_ONLY),,--skip '$(1)')
 # One optimized build of the tests for all that need one. Without the trait Libevent: nothing else builds the tests so.
@@ -243,7 +247,7 @@ deadline-rounds:  ## 10^5 random operations with deadlines under both sanitizers
 # stacks that it may not read under it, and both then wait for each other. Without the one module that has no C below it.
 sanitize-address:  ## the tests under Address Sanitizer, with trapping UBSan for the C core
 	$(FEWER) SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0:handle_sigill=1 \
-	    $(TEST) --sanitize=address $(UBSAN) $(INFO) --scratch-path .build-asan $(call but,^HRTimerCalendarTests\.)
+	    $(call TESTS_ALONE,--sanitize=address $(UBSAN) $(INFO) --scratch-path .build-asan $(call but,^HRTimerCalendarTests\.))
 
 # What is marked HRT_NONBLOCKING neither allocates, locks nor blocks: the compiler looks (-Wfunction-effects), and
 # RealtimeSanitizer ends the process at the first call that might. Needs clang 20, as swift.org's toolchains have it since 6.2.
@@ -395,7 +399,7 @@ hosts:  ## loops under GLib, libuv, SDL and a loop of frames; needs their header
 # Without the trait Libevent: the suites of loops, waits and executors, on an epoll set of our own; and a program that does
 # not load libevent.
 without-libevent:  ## the suites of loops without the trait Libevent, on an epoll set of our own
-	$(TEST) $(OPTIMIZED) $(call only,Loop|RunTests|Serve|Host|Waiter|Wake|Perform|Refused|MainThread)
+	$(call TESTS_ALONE,$(OPTIMIZED) $(call only,Loop|RunTests|Serve|Host|Waiter|Wake|Perform|Refused|MainThread))
 	$(SWIFT) build $(OPTIMIZED) --product GameLoop
 	ldd .build-without-libevent/release/GameLoop > .build-without-libevent/loaded.txt
 	! grep libevent .build-without-libevent/loaded.txt
