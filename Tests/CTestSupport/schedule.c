@@ -1,5 +1,7 @@
 #include <errno.h>
+#include <pthread.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "CTestSupport.h"
@@ -27,4 +29,31 @@ int ctest_thread_schedule(ctest_schedule *out_schedule) {
         .period_ns = attributes.period_ns,
     };
     return 0;
+}
+
+static void *read_schedule(void *out_schedule) {
+    (void)ctest_thread_schedule(out_schedule);
+    return NULL;
+}
+
+int ctest_thread_schedule_of_thread(ctest_schedule *out_schedule) {
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, read_schedule, out_schedule);
+    return error != 0 ? -error : -pthread_join(thread, NULL);
+}
+
+int ctest_thread_schedule_of_child(ctest_schedule *out_schedule) {
+    int ends[2];
+    if (pipe(ends) != 0) return -errno;
+    pid_t child = fork();
+    if (child == 0) {
+        ctest_schedule schedule;
+        if (ctest_thread_schedule(&schedule) == 0) (void)!write(ends[1], &schedule, sizeof schedule);
+        _exit(0);
+    }
+    close(ends[1]);
+    bool is_read = child > 0 && read(ends[0], out_schedule, sizeof *out_schedule) == sizeof *out_schedule;
+    close(ends[0]);
+    if (child > 0) waitpid(child, NULL, 0);
+    return is_read ? 0 : -ECHILD;
 }

@@ -7,9 +7,9 @@
 
 // Every function here applies to the calling thread alone.
 
-// The processors and the timer slack that a thread had before it first called
-// hrt_thread_set_processors or hrt_thread_set_timer_slack_ns. The kernel lets its threads and
-// children inherit the present ones instead (sched_setaffinity(2), PR_SET_TIMERSLACK(2const)).
+// The processors, the timer slack and the slice that a thread had before it first called one of the
+// functions below that set these. The kernel lets its threads and children inherit the present ones
+// instead (sched_setaffinity(2), PR_SET_TIMERSLACK(2const)).
 // A child of fork(2) gets back the former ones by itself, in a handler of pthread_atfork(3), and so
 // does each thread that this library starts, by the two functions below. For threads that others
 // start, and for vfork, posix_spawn, _Fork and clone, there is no hook.
@@ -19,8 +19,8 @@ typedef struct hrt_thread_origin hrt_thread_origin;
 // or without memory. The caller passes it to hrt_thread_adopt in that thread, or to free(3).
 hrt_thread_origin *_Nullable hrt_thread_origin_copy(void);
 
-// Gives the calling thread these processors and this slack, and frees the origin. NULL changes
-// nothing.
+// Gives the calling thread these processors, this slack and this slice, and frees the origin. NULL
+// changes nothing.
 void hrt_thread_adopt(hrt_thread_origin *_Nullable origin);
 
 // Sets how late the kernel may wake this thread in order to merge the wake-up with others; 50,000
@@ -53,6 +53,23 @@ typedef struct {
 // Returns 0, or a negative errno of sched_setattr(2): -EPERM, -EACCES, -EINVAL, -EBUSY (no room for
 // one more SCHED_DEADLINE thread).
 int hrt_thread_set_schedule(const hrt_schedule *_Nonnull schedule);
+
+// How long the kernel lets the thread compute before others get their turn, and with that how soon
+// it is run once it wakes: the virtual deadline of a thread with a short slice is near
+// (Documentation/scheduler/sched-eevdf.rst).
+#define HRT_LEAST_SLICE_NS 100000
+#define HRT_MOST_SLICE_NS 100000000
+
+// Sets the thread's slice, in HRT_LEAST_SLICE_NS ... HRT_MOST_SLICE_NS; its class and nice value
+// stay. With `resets_on_fork` threads and children that it starts have the default slice, unless its
+// nice value is negative, which they would lose with it (SCHED_FLAG_RESET_ON_FORK); and without
+// CAP_SYS_NICE the flag cannot be taken back, nor the class be set without it. So it is for this
+// library's own threads. Real-time threads have no slice: returns 0 for them. Otherwise 0, -EINVAL,
+// -ENOTSUP before Linux 6.12, or a negative errno of sched_setattr(2), which a sandbox may refuse.
+int hrt_thread_set_slice_ns(uint64_t slice_ns, bool resets_on_fork);
+
+// Returns the thread's slice; 0 for a real-time thread, and before Linux 6.12.
+uint64_t hrt_thread_slice_ns(void);
 
 // Returns a pointer that identifies this thread: the start of its thread-local storage. Only for
 // comparison, and only as long as the thread exists. It is a register, whereas pthread_self(3) is a

@@ -15,8 +15,33 @@
 // CONFIG_NR_CPUS, the kernel's own bound, is nowhere above this.
 enum { MOST_PROCESSORS = 8192 };
 
+// struct sched_attr of linux/sched/types.h, which cannot be included together with the sched.h of
+// every libc.
+struct attributes {
+    uint32_t size;
+    uint32_t policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime_ns;
+    uint64_t deadline_ns;
+    uint64_t period_ns;
+};
+
+enum { RESET_ON_FORK = 1 };  // SCHED_FLAG_RESET_ON_FORK
+
+static int get_attributes(struct attributes *attributes) {
+    return HRT_STATUS(syscall(SYS_sched_getattr, 0, attributes, sizeof *attributes, 0));
+}
+
+static int set_attributes(struct attributes *attributes) {
+    attributes->size = sizeof *attributes;
+    return HRT_STATUS(syscall(SYS_sched_setattr, 0, attributes, 0));
+}
+
 struct hrt_thread_origin {
     uint64_t slack_ns;
+    uint64_t slice_ns;  // 0 if the kernel does not tell
     size_t size;  // in bytes; 0 if the processors could not be read
     unsigned char processors[];
 };
@@ -38,7 +63,11 @@ static void keep_origin(void) {
     size = (size + sizeof(long) - 1) / sizeof(long) * sizeof(long);
     hrt_thread_origin *origin = malloc(sizeof *origin + size);
     if (origin == NULL) return;
-    *origin = (hrt_thread_origin){.slack_ns = hrt_thread_timer_slack_ns(), .size = size};
+    *origin = (hrt_thread_origin){
+        .slack_ns = hrt_thread_timer_slack_ns(),
+        .slice_ns = hrt_thread_slice_ns(),
+        .size = size,
+    };
     memcpy(origin->processors, processors, size);
     if (pthread_setspecific(origin_key, origin) != 0) free(origin);
 }
@@ -56,6 +85,9 @@ static void restore(const hrt_thread_origin *origin) {
     if (origin->size > 0)
         (void)HRT_STATUS(sched_setaffinity(0, origin->size, (const cpu_set_t *)origin->processors));
     (void)HRT_STATUS(prctl(PR_SET_TIMERSLACK, origin->slack_ns, 0, 0, 0));
+    uint64_t slice_ns = hrt_thread_slice_ns();
+    if (slice_ns != 0 && slice_ns != origin->slice_ns)
+        (void)hrt_thread_set_slice_ns(origin->slice_ns, false);
 }
 
 void hrt_thread_adopt(hrt_thread_origin *origin) {
@@ -107,31 +139,41 @@ int hrt_thread_set_processors(const uint32_t *processors, size_t count) {
     return status;
 }
 
-// struct sched_attr of linux/sched/types.h, which cannot be included together with the sched.h of
-// every libc.
-struct attributes {
-    uint32_t size;
-    uint32_t policy;
-    uint64_t flags;
-    int32_t nice;
-    uint32_t priority;
-    uint64_t runtime_ns;
-    uint64_t deadline_ns;
-    uint64_t period_ns;
-};
-
 int hrt_thread_set_schedule(const hrt_schedule *schedule) {
     struct attributes attributes = {
-        .size = sizeof attributes,
         .policy = schedule->policy,
-        .flags = 1,  // SCHED_FLAG_RESET_ON_FORK
+        .flags = RESET_ON_FORK,
         .nice = schedule->nice,
         .priority = schedule->priority,
         .runtime_ns = schedule->runtime_ns,
         .deadline_ns = schedule->deadline_ns,
         .period_ns = schedule->period_ns,
     };
-    return HRT_STATUS(syscall(SYS_sched_setattr, 0, &attributes, 0));
+    return set_attributes(&attributes);
+}
+
+static bool has_slice(const struct attributes *attributes) {
+    return attributes->policy == SCHED_OTHER || attributes->policy == SCHED_BATCH;
+}
+
+uint64_t hrt_thread_slice_ns(void) {
+    struct attributes attributes = {0};
+    return get_attributes(&attributes) == 0 && has_slice(&attributes) ? attributes.runtime_ns : 0;
+}
+
+int hrt_thread_set_slice_ns(uint64_t slice_ns, bool resets_on_fork) {
+    // The kernel would take the nearest one that it has (__setparam_fair in kernel/sched/fair.c).
+    if (slice_ns < HRT_LEAST_SLICE_NS || slice_ns > HRT_MOST_SLICE_NS) return -EINVAL;
+    struct attributes attributes = {0};
+    int status = get_attributes(&attributes);
+    if (status != 0 || !has_slice(&attributes)) return status;
+    // Kernels before 6.12 know no slice of a thread's own: they would ignore it without an error.
+    if (attributes.runtime_ns == 0) return -ENOTSUP;
+    keep_origin();
+    attributes.runtime_ns = slice_ns;
+    // The flag would take a negative nice value from what the thread starts.
+    if (resets_on_fork && attributes.nice >= 0) attributes.flags |= RESET_ON_FORK;
+    return set_attributes(&attributes);
 }
 
 int32_t hrt_thread_id(void) { return (int32_t)gettid(); }

@@ -56,6 +56,8 @@ public final class LoopThread: Sendable {
             // For handlers that sleep; the timerfd that the loop waits by is exempt from slack. Cannot fail, since 1 is
             // within the range.
             if precision > .coalesced { _ = hrt_thread_set_timer_slack_ns(1) }
+            // Refused by older kernels, as RealTimeSettings.timeSlice says.
+            _ = hrt_thread_set_slice_ns(UInt64(HRT_LEAST_SLICE_NS), true)
             work()
         }
         if endsWhenIdle { pthread_detach(thread) }
@@ -119,9 +121,10 @@ extension TimerLoop {
     /// Starts a thread that runs a loop of its own.
     ///
     /// At most 15 bytes of its name are kept. `precision` is the loop's; the timer slack of its thread is 1 ns except in
-    /// `.coalesced`, see `PR_SET_TIMERSLACK(2const)`.
+    /// `.coalesced`, see `PR_SET_TIMERSLACK(2const)`. Its time slice is 100 µs where the kernel grants that, see
+    /// `RealTimeSettings.timeSlice`.
     ///
-    /// With `realTime` the thread requests those settings from the kernel, its own timer slack among them. A refused setting is
+    /// With `realTime` the thread requests those settings from the kernel, its own timer slack and time slice among them. A refused setting is
     /// not fatal: `LoopThread.settingResults` has the results.
     ///
     /// Throws EAGAIN if there is no room for a thread, EMFILE or ENFILE if there are no descriptors for its loop.

@@ -24,6 +24,10 @@ package struct AppliedSettings: ~Copyable {
             note(.schedulingClass) { () throws(TimerError) in grantor = try schedulingClass.applyToThread() }
             settingResults[settingResults.count - 1].grantor = grantor
         }
+        // After the class, which brings the default slice with it.
+        if let timeSlice = settings.timeSlice {
+            note(.timeSlice) { () throws(TimerError) in try Self.setTimeSlice(timeSlice, resetsOnFork: true) }
+        }
         if settings.locksMemory {
             memoryLock = note(.locksMemory) { () throws(TimerError) in try MemoryLock.hold() }
         }
@@ -72,6 +76,17 @@ package struct AppliedSettings: ~Copyable {
         let request = SettingRequest(operation: "set timerSlack to \(slack.inWords)", range: "1 ns or more")
         guard slack_ns > 0 else { throw request.refusal(EINVAL) }
         try request.check(hrt_thread_set_timer_slack_ns(UInt64(slack_ns)))
+    }
+
+    static func setTimeSlice(_ slice: Duration, resetsOnFork: Bool) throws(TimerError) {
+        let request = SettingRequest(
+            operation: "set timeSlice to \(slice.inWords)",
+            rights: "a sandbox that allows sched_setattr",
+            range: "100 µs ... 100 ms",
+            kernel: "Linux 6.12 or newer"
+        )
+        let slice_ns = UInt64(max(0, slice.nanosecondsRoundedUp))
+        try request.check(hrt_thread_set_slice_ns(slice_ns, resetsOnFork))
     }
 
     private static func setProcessors(_ processors: Set<Int>) throws(TimerError) {

@@ -6,11 +6,12 @@
 ///     let engine = try TimerEngine(configuration)
 ///     engine.settingResults                        // granted or refused
 ///
-/// The defaults suit an ordinary process, which is always granted them: only a timer slack of 1 ns.
+/// The defaults suit an ordinary process: a timer slack of 1 ns, which it is always granted, and a time slice of 100 µs.
 /// `TimerEngine.settingResults` reports what the kernel refuses; the engine runs without it. Only the engine's own thread is
 /// changed. All settings end with the engine.
 ///
-/// Threads and children that a handler starts do not inherit the class (`SCHED_RESET_ON_FORK`), but for a nice value above 0.
+/// Threads and children that a handler starts do not inherit the class and the time slice (`SCHED_FLAG_RESET_ON_FORK`), but for
+/// a nice value above 0.
 /// Threads that this library starts, and children of `fork(2)`, do not inherit `processors` and `timerSlack` either. The kernel
 /// has no hook for others: threads of libdispatch and `Task.detached`, and children of `posix_spawn` and Foundation's `Process`,
 /// keep both if a handler starts them. Start those from another thread.
@@ -56,6 +57,18 @@ public struct RealTimeSettings: Sendable, Hashable {
     /// Threads have 50 µs by default; real-time classes have none. Inherited as `processors` are.
     public var timerSlack: Duration = .nanoseconds(1)
 
+    /// How long the thread may compute before others get their turn, 100 µs to 100 ms: `sched_runtime` of `sched_setattr(2)`.
+    ///
+    /// On a busy processor a thread with a shorter slice is run sooner once it wakes: the kernel's scheduler picks the thread
+    /// whose slice ends first (Documentation/scheduler/sched-eevdf.rst). It gets no larger share of the processor by that. A
+    /// handler that computes for longer than a slice waits for others in between. Threads of other groups (cgroups, or
+    /// sessions with `sched_autogroup_enabled`) compete by their group's slice, not by this one.
+    ///
+    /// Nil keeps the slice inherited from the thread that makes the engine. The nice value stays as it is; unless it is
+    /// negative, the class can then be changed in a handler only with CAP_SYS_NICE or with `SCHED_RESET_ON_FORK`. Refused with
+    /// ENOTSUP before Linux 6.12, which has one slice for all threads. Real-time classes have none.
+    public var timeSlice: Duration? = .microseconds(100)
+
     /// Whether the process's memory is locked: `mlockall(2)`, for present and future pages, each when it is touched
     /// (MCL_ONFAULT).
     ///
@@ -98,6 +111,18 @@ public struct RealTimeSettings: Sendable, Hashable {
 
     /// The settings for an ordinary process.
     public init() {}
+
+    /// Gives the calling thread a time slice, for a loop that runs on a thread of your own.
+    ///
+    ///     try RealTimeSettings.setTimeSliceOfThread(.microseconds(100))
+    ///     TimerLoop.current.run()
+    ///
+    /// 100 µs to 100 ms, see `timeSlice`. Threads that this thread starts inherit it, but for this library's own and for
+    /// children of `fork(2)`. Throws EINVAL for another length, ENOTSUP before Linux 6.12, EPERM where a sandbox forbids it.
+    /// Does nothing on a real-time thread. `sched_setattr(2)`.
+    public static func setTimeSliceOfThread(_ slice: Duration) throws(TimerError) {
+        try AppliedSettings.setTimeSlice(slice, resetsOnFork: false)
+    }
 }
 
 /// The result of one of an engine's settings.
@@ -112,6 +137,8 @@ public struct SettingResult: Sendable, Hashable, CustomStringConvertible {
         case processors
         /// `RealTimeSettings.schedulingClass`.
         case schedulingClass
+        /// `RealTimeSettings.timeSlice`.
+        case timeSlice
         /// `RealTimeSettings.locksMemory`.
         case locksMemory
         /// `RealTimeSettings.wakeLatency`.

@@ -9,12 +9,15 @@ struct SettingRequest {
     var rights: String?
     /// The values, for EINVAL.
     var range: String?
+    /// The least kernel, for ENOTSUP.
+    var kernel: String?
 
     func refusal(_ errorNumber: Int32) -> TimerError {
         let cause =
             switch errorNumber {
             case EPERM, EACCES, ENOMEM: rights
             case EINVAL: range
+            case ENOTSUP: kernel
             default: String?.none
             }
         return TimerError(operation: operation, errorNumber: errorNumber, cause: cause.map { "takes \($0)" })

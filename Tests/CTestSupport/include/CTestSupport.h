@@ -8,6 +8,7 @@
 
 #include "ctest_event_base.h"
 #include "ctest_queue.h"
+#include "ctest_replay.h"
 
 // Counts the system calls of one thread from outside, for tests that pin "one wait per fire, and
 // nothing else".
@@ -85,6 +86,9 @@ typedef struct {
 
 // Reads the calling thread's scheduling. Returns 0 or a negative errno.
 int ctest_thread_schedule(ctest_schedule *_Nonnull out_schedule);
+// Likewise of a thread that the calling one starts with pthread_create(3), and of a child of fork(2).
+int ctest_thread_schedule_of_thread(ctest_schedule *_Nonnull out_schedule);
+int ctest_thread_schedule_of_child(ctest_schedule *_Nonnull out_schedule);
 
 // Begins to count fires, all of which must be on one thread. Call it before the first of them.
 void ctest_begin_fires(void);
