@@ -60,32 +60,6 @@ struct OperationTests {
         #expect(GrowthPlot.lines([GrowthPlot.Series]()).isEmpty)
     }
 
-    @Test("take the number of instructions from callgrind's output")
-    func readsCallgrind() throws {
-        #expect(InstructionCounts.collected("==1== x\n==1== Collected : 456\n") == 456)
-        #expect(InstructionCounts.collected("nothing") == nil)
-        for operation in InstructionCounts.workloads.keys {
-            try InstructionCounts.operate(operation, "hrtimer.queue", timers: 10, operations: 100)
-        }
-        #expect(throws: BenchError.self) {
-            try InstructionCounts.operate("expire", "hrtimer.queue", timers: 10, operations: 1)
-        }
-    }
-
-    @Test(
-        "have their instructions counted under callgrind",
-        .enabled(if: cbench_counts_allocations(), "valgrind runs no sanitized program"),
-        .enabled(if: (try? InstructionCounts()) != nil, "takes valgrind and strip")
-    )
-    func countsInstructions() throws {
-        let counts = try InstructionCounts()
-        let few = try counts.total("next-deadline", "hrtimer.queue", 10, 1000)
-        let many = try counts.total("next-deadline", "hrtimer.queue", 10, 201_000)
-        // Each operation takes some instructions. The rest of the program takes the same number, within a million.
-        #expect((1...3000).contains((many - few) / 200_000))
-        #expect(throws: BenchError.self) { try counts.total("expire", "hrtimer.queue", 10, 1000) }
-    }
-
     @Test("report the memory that a pending timer takes")
     func memory() throws {
         let engine = try #require(CrowdRival.all.first { $0.id == "hrtimer.engine.normal" })

@@ -32,8 +32,7 @@ struct Bench: ParsableCommand {
             RunCommand.self, OpsCommand.self, CrowdCommand.self, SoakCommand.self, VsyncCommand.self, ListCommand.self,
             ExplainCommand.self, DoctorCommand.self, WhyCommand.self, WhyScenarioCommand.self, CompareCommand.self,
             ParetoCommand.self, CheckCommand.self,
-            ReportCommand.self, TaskSleepBlockCommand.self, LoadTimersCommand.self, OpsBlockCommand.self,
-            MemoryBlockCommand.self,
+            ReportCommand.self, TaskSleepBlockCommand.self, LoadTimersCommand.self, MemoryBlockCommand.self,
         ],
         defaultSubcommand: RunCommand.self
     )

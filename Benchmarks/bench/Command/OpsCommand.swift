@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 /// `bench ops`: the costs of operations on timers.
 struct OpsCommand: ParsableCommand {
@@ -19,19 +20,24 @@ struct OpsCommand: ParsableCommand {
             cpu: options.pinnedCPU
         )
         try session.run(options.common.progress)
-        if options.instructions, !session.wasInterrupted { countInstructions(session) }
         let report = OperationReport(session: session, host: host, command: CommandLine.arguments)
         try outputs.write(options.common.rendering(report))
         if session.wasInterrupted { throw ExitCode(130) }
     }
+}
 
-    /// Counts instructions. The results are shown even if instructions cannot be counted.
-    private func countInstructions(_ session: OperationSession) {
-        do {
-            let counts = try InstructionCounts()
-            for comparison in session.comparisons { try counts.count(comparison) }
-        } catch {
-            StandardError.print("bench: instructions are not counted: \(error)")
-        }
+/// The process in which `bench ops` measures memory.
+struct MemoryBlockCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "memory-block", shouldDisplay: false)
+
+    @Argument var rival: String
+    @Argument var timers: Int
+
+    func run() throws {
+        guard let rival = CrowdRival.all.first(where: { $0.id == rival }) else { throw BenchError("no crowd \(rival)") }
+        print(try MemoryOperations.bytesPerTimer(of: rival, timers: timers))
+        // Exits without ending that many timers one by one.
+        fflush(nil)
+        _exit(0)
     }
 }

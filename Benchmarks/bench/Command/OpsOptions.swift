@@ -68,9 +68,6 @@ struct OpsOptions: ParsableArguments {
     )
     var threads: [Int] = []
 
-    @Flag(help: "Count the instructions of the queues' operations too, by valgrind (a minute or more).")
-    var instructions = false
-
     @OptionGroup var seed: SeedOption
     @OptionGroup var common: CommonOptions
 

@@ -19,8 +19,6 @@ final class OperationResult {
     var bytesPerTimer: Double? { median(samples.values.compactMap(\.bytesPerTimer)) }
     var bytesLeftPerTimer: Double? { median(samples.values.compactMap(\.bytesLeftPerTimer)) }
     var pollP999_ns: Double? { median(samples.values.compactMap(\.pollP999_ns).map { Double($0) }) }
-    /// Counted once, separately from the rounds.
-    var instructionsPerOp: Double?
     var wakesPerOp: Double? { median(samples.values.compactMap(\.wakesPerOp)) }
     var allocationsPerOp: Double? { median(samples.values.compactMap(\.allocationsPerOp)) }
     var locksPerOp: Double? { median(samples.values.compactMap(\.locksPerOp)) }
