@@ -198,9 +198,8 @@ static int64_t poll_p999_ns(const cbench_tally *polls) {
     return is_supported ? cbench_tally_quantile_ns(polls, 999000) : 0;
 }
 
-static int run_workload(cbench_ops_workload workload, cbench_ops_rival rival, size_t timers,
-                        uint64_t seed, uint64_t warming, uint64_t operations,
-                        cbench_ops_result *out_result) {
+int cbench_ops_run(cbench_ops_workload workload, cbench_ops_rival rival, size_t timers,
+                   uint64_t seed, cbench_ops_result *out_result) {
     const struct cbench_queue_ops *ops = rivals[rival];
     if (!can_run(ops, workload)) return -ENOTSUP;
     struct run run = {.ops = ops, .timers = timers, .random = seed * 2 + 1};
@@ -210,8 +209,9 @@ static int run_workload(cbench_ops_workload workload, cbench_ops_rival rival, si
     arm_for(&run, workload);
     double bytes = ops->memory_bytes == NULL ? 0 : (double)ops->memory_bytes(run.queue);
 
+    uint64_t operations = timers < 500000 ? 1000000 : 2 * timers;
+    if (workload <= CBENCH_OPS_NEXT_DEADLINE) churn(&run, operations / 4, false);
     if (!has_own_number(workload)) operations = timers;
-    if (workload <= CBENCH_OPS_NEXT_DEADLINE) churn(&run, warming, false);
     run.polls = workload >= CBENCH_OPS_EXPIRE ? cbench_tally_create() : NULL;
     int64_t before_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
     operate(&run, workload, operations);
@@ -229,15 +229,4 @@ static int run_workload(cbench_ops_workload workload, cbench_ops_rival rival, si
     cbench_tally_destroy(run.polls);
     ops->destroy(run.queue);
     return 0;
-}
-
-int cbench_ops_run(cbench_ops_workload workload, cbench_ops_rival rival, size_t timers,
-                   uint64_t seed, cbench_ops_result *out_result) {
-    uint64_t operations = timers < 500000 ? 1000000 : 2 * timers;
-    return run_workload(workload, rival, timers, seed, operations / 4, operations, out_result);
-}
-
-int cbench_ops_run_exactly(cbench_ops_workload workload, cbench_ops_rival rival, size_t timers,
-                           uint64_t seed, uint64_t operations, cbench_ops_result *out_result) {
-    return run_workload(workload, rival, timers, seed, 0, operations, out_result);
 }

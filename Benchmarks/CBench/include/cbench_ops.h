@@ -73,10 +73,4 @@ const char *cbench_ops_rival_id(cbench_ops_rival rival);
 int cbench_ops_run(cbench_ops_workload workload, cbench_ops_rival rival, size_t timers,
                    uint64_t seed, cbench_ops_result *out_result);
 
-// Like cbench_ops_run, without operations to warm up, and with exactly this number of operations in
-// workloads that do not determine the number themselves (up to NEXT_DEADLINE, and PASS). For
-// counting instructions: the difference between two runs is the cost of the additional operations.
-int cbench_ops_run_exactly(cbench_ops_workload workload, cbench_ops_rival rival, size_t timers,
-                           uint64_t seed, uint64_t operations, cbench_ops_result *out_result);
-
 #endif
