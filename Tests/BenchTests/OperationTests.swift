@@ -47,19 +47,6 @@ struct OperationTests {
         #expect(ContendedOperations.comparisons(timers: 10).map(\.operation).contains("re-arm-contended"))
     }
 
-    @Test("are plotted against the number of timers, with a letter for each rival, the slowest at the top")
-    func plotsGrowth() {
-        let lines = GrowthPlot.lines([
-            GrowthPlot.Series(id: "flat", points: [(1000, 10), (100_000, 10), (1_000_000, 10)]),
-            GrowthPlot.Series(id: "steep", points: [(1000, 10), (100_000, 100), (1_000_000, 1000)]),
-        ])
-        #expect(lines[0].contains("b") && !lines[0].contains("a"))
-        #expect(lines[15].contains("ab"))
-        #expect(lines[17].contains("1,000") && lines[17].contains("1,000,000"))
-        #expect(Array(lines.suffix(2)) == ["  a flat", "  b steep"])
-        #expect(GrowthPlot.lines([GrowthPlot.Series]()).isEmpty)
-    }
-
     @Test("report the memory that a pending timer takes")
     func memory() throws {
         let engine = try #require(CrowdRival.all.first { $0.id == "hrtimer.engine.normal" })

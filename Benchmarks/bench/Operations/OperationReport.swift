@@ -17,7 +17,7 @@ struct OperationReport: Report {
             "  time: median of the rounds; ratio: median of the ratios within each round",
         ]
         let tables = session.comparisons.flatMap { lines($0, paint) }
-        return (host.lines(paint) + heading + tables + notes + GrowthPlot.lines(session)).joined(separator: "\n") + "\n"
+        return (host.lines(paint) + heading + tables + notes).joined(separator: "\n") + "\n"
     }
 
     var json: JSONValue {
