@@ -77,9 +77,8 @@ struct OperationTests {
         let base = result(times: [10, 1000, 10])
         let rival = result(times: [20, 2000, 20])
         #expect(rival.ratio(to: base) == 2)
-        #expect(rival.nsPerOp == 20)
-        let stopped = OperationResult(id: "stopped")
-        #expect(stopped.ratio(to: base) == nil)
+        #expect(rival.middle(\.nsPerOp) == 20)
+        #expect(result(times: []).ratio(to: base) == nil)
         // Rounds that only one of the two has do not count.
         #expect(result(times: [30]).ratio(to: base) == 3)
     }
@@ -96,7 +95,7 @@ struct OperationTests {
     func interleaves() throws {
         let session = OperationSession([comparison(timers: 7)], rounds: 5, seed: 1, cpu: nil)
         try session.run(Progress(.hidden))
-        let results = session.comparisons[0].results
+        let results = session.results[0]
         #expect(results.map { $0.samples.keys.sorted() } == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], []])
         // Both rivals get the same seed, another one in each round.
         #expect(
@@ -141,18 +140,18 @@ struct OperationTests {
             timers: timers,
             baseID: "a",
             isPinned: true,
-            isExtra: false,
             rivals: [
-                OperationRival("a", measure: sample),
-                OperationRival("b", measure: sample),
-                OperationRival("c") { _ in throw BenchError("not here") },
+                OperationRival(id: "a", measure: sample),
+                OperationRival(id: "b", measure: sample),
+                OperationRival(id: "c") { _ in throw BenchError("not here") },
             ]
         )
     }
 
     private func result(times: [Double]) -> OperationResult {
-        let result = OperationResult(id: "rival")
-        for (round, time) in times.enumerated() { result.add(OperationSample(nsPerOp: time), round: round) }
+        let comparison = comparison(timers: 7)
+        let result = OperationResult(comparison, comparison.rivals[0])
+        for (round, time) in times.enumerated() { result.samples[round] = OperationSample(nsPerOp: time) }
         return result
     }
 }

@@ -6,20 +6,10 @@ import CHRTimer
 enum OpsPreset: String, CaseIterable, ExpressibleByArgument {
     case smoke, quick
 
-    var rounds: Int {
-        switch self {
-        case .smoke: 1
-        case .quick: 5
-        }
-    }
+    var rounds: Int { self == .smoke ? 1 : 5 }
 
     /// The numbers of pending timers for the queues alone.
-    var sizes: [Int] {
-        switch self {
-        case .smoke: [1000]
-        case .quick: [1000, 100_000, 1_000_000]
-        }
-    }
+    var sizes: [Int] { self == .smoke ? [1000] : [1000, 100_000, 1_000_000] }
 }
 
 /// The processor on which the queues are measured.
@@ -102,26 +92,23 @@ struct OpsOptions: ParsableArguments {
         ownTimers: Int?,
         threads: [Int] = [ContendedOperations.defaultThreads]
     ) -> [OperationComparison] {
-        // In steps, which the compiler can type-check one by one.
-        var all: [OperationComparison] = []
-        for workload in QueueOperations.workloads {
-            all += sizes.map { QueueOperations.comparison(workload, timers: $0) }
-        }
         let publicSizes = sizes.filter { $0 <= mostTimersOfPublicAPIs }
-        for size in publicSizes { all += PublicOperations.comparisons(timers: size) }
+        // In steps, which the compiler can type-check one by one.
+        var all = QueueOperations.workloads.flatMap { workload in
+            sizes.map { QueueOperations.comparison(workload, timers: $0) }
+        }
+        all += publicSizes.flatMap(PublicOperations.comparisons)
         all += sizes.filter { $0 > mostTimersOfPublicAPIs }.map(PublicOperations.crowdComparison)
         if let size = sizes.first {
             all.append(FireOperations.comparison(timers: size))
-            for count in threads { all += ContendedOperations.comparisons(timers: size, threads: count) }
+            all += threads.flatMap { ContendedOperations.comparisons(timers: size, threads: $0) }
         }
-        for size in publicSizes where size >= MemoryOperations.fewestTimers {
-            all.append(MemoryOperations.comparison(timers: size))
-        }
+        all += publicSizes.filter { $0 >= MemoryOperations.fewestTimers }.map(MemoryOperations.comparison)
         all += SourceOperations.comparisons(ownTimers: ownTimers)
         all += CoalesceOperations.comparisons(ownTimers: ownTimers)
         all += TaskOperations.comparisons(ownTimers: ownTimers)
-        all += PacingOperations.comparisons
-        return all + WatchedOperations.comparisons + [StatisticsOperations.comparison, MainQueueOperations.comparison]
+        all += PacingOperations.comparisons + WatchedOperations.comparisons
+        return all + [StatisticsOperations.comparison, MainQueueOperations.comparison]
     }
 
     /// The chosen processor. By default the last one: most interrupts go to the first.

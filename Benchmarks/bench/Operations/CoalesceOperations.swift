@@ -2,8 +2,6 @@ import HRTimer
 
 /// The effect of tolerance: fewer wake-ups, and less processor time. Measured on the real clock.
 enum CoalesceOperations {
-    private static let watched_ns: Int64 = 1_000_000_000
-
     /// Returns all comparisons. `ownTimers` is the number of timers from the command line.
     static func comparisons(ownTimers: Int?) -> [OperationComparison] {
         [
@@ -27,25 +25,15 @@ enum CoalesceOperations {
                 + "phases, with 10 % of tolerance; ratio to the fewest that can serve them",
             timers: timers,
             baseID: "limit.greedy",
-            isPinned: false,
-            isExtra: false,
             rivals: [
-                OperationRival("limit.greedy") { seed in
+                OperationRival(id: "limit.greedy") { seed in
                     let least = greedyPerSecond(plan, seed)
-                    return OperationSample(nsPerOp: nil, wakeupsPerSecond: least, greedyWakeupsPerSecond: least)
+                    return OperationSample(wakeupsPerSecond: least, greedyWakeupsPerSecond: least)
                 },
-                OperationRival("hrtimer.engine") { seed in
-                    let seen = try plan.observe(
-                        EngineCrowd(.coalesced, count: CrowdCount()),
-                        for: watched_ns,
-                        seed: seed
-                    )
-                    return OperationSample(
-                        nsPerOp: nil,
-                        cpuPerOp_ns: Double(seen.cpu_ns) / Double(seen.fires),
-                        wakeupsPerSecond: wakeupsPerSecond(seen),
-                        greedyWakeupsPerSecond: greedyPerSecond(plan, seed)
-                    )
+                OperationRival(id: "hrtimer.engine") { seed in
+                    var sample = try sample(plan, EngineCrowd(.coalesced, count: CrowdCount()), seed)
+                    sample.greedyWakeupsPerSecond = greedyPerSecond(plan, seed)
+                    return sample
                 },
             ]
         )
@@ -58,10 +46,6 @@ enum CoalesceOperations {
         let timers = plan.timers(from: 0, seed: seed)
         let least = CrowdPlan.leastWakeups(timers, from: length_ns, to: 2 * length_ns)
         return Double(least) * 1e9 / Double(length_ns)
-    }
-
-    private static func wakeupsPerSecond(_ seen: CrowdPlan.Observation) -> Double? {
-        seen.wakeups.map { Double($0) * 1e9 / Double(seen.took_ns) }
     }
 
     private static func cpuPerFire(timers: Int) -> OperationComparison {
@@ -78,22 +62,23 @@ enum CoalesceOperations {
                 + "engines; ratio of processor times",
             timers: timers,
             baseID: "hrtimer.engine",
-            isPinned: false,
-            isExtra: false,
             rivals: [
-                OperationRival("hrtimer.engine") { try sample(plan, EngineCrowd(.coalesced, count: CrowdCount()), $0) },
-                OperationRival("hrtimer.source") { try sample(plan, SourceCrowd(.coalesced, count: CrowdCount()), $0) },
-                OperationRival("dispatch.source") { try sample(plan, DispatchCrowd(count: CrowdCount()), $0) },
+                OperationRival(id: "hrtimer.engine") {
+                    try sample(plan, EngineCrowd(.coalesced, count: CrowdCount()), $0)
+                },
+                OperationRival(id: "hrtimer.source") {
+                    try sample(plan, SourceCrowd(.coalesced, count: CrowdCount()), $0)
+                },
+                OperationRival(id: "dispatch.source") { try sample(plan, DispatchCrowd(count: CrowdCount()), $0) },
             ]
         )
     }
 
     private static func sample(_ plan: CrowdPlan, _ crowd: some Crowd, _ seed: UInt64) throws -> OperationSample {
-        let seen = try plan.observe(crowd, for: watched_ns, seed: seed)
+        let seen = try plan.observe(crowd, for: 1_000_000_000, seed: seed)
         return OperationSample(
-            nsPerOp: nil,
             cpuPerOp_ns: Double(seen.cpu_ns) / Double(seen.fires),
-            wakeupsPerSecond: wakeupsPerSecond(seen)
+            wakeupsPerSecond: seen.wakeups.map { Double($0) * 1e9 / Double(seen.took_ns) }
         )
     }
 }

@@ -5,88 +5,58 @@ import Glibc
 /// Timers that fire on a separate thread: the time from the instant at which all are due to the last handler. Timers that
 /// fire on the caller's run loop are in LoopOperations.swift.
 enum FireOperations {
+    static let fire = "fire"
+    static let explanation =
+        "so many one-shot timers are due, each with a handler that counts; until all have been called"
+
     static func comparison(timers: Int) -> OperationComparison {
         OperationComparison(
             operation: fire,
             explanation: "\(explanation): on the engine's thread, or on one serial queue, all due at one instant",
             timers: timers,
             baseID: "hrtimer.source",
-            isPinned: false,
-            isExtra: false,
             rivals: [
-                OperationRival("hrtimer.engine") { _ in try fireAll(timers) { try EngineCrowd(count: $0) } },
-                OperationRival("hrtimer.source") { _ in try fireAll(timers) { try SourceCrowd(count: $0) } },
-                OperationRival("dispatch.source") { _ in try fireAll(timers) { DispatchCrowd(count: $0) } },
-                OperationRival("limit.locks-and-clock") { _ in try fireAll(timers) { LimitCrowd(count: $0) } },
-                OperationRival("limit.locks-and-clock.owner-asked-unlocked") { _ in
+                OperationRival(id: "hrtimer.engine") { _ in try fireAll(timers) { try EngineCrowd(count: $0) } },
+                OperationRival(id: "hrtimer.source") { _ in try fireAll(timers) { try SourceCrowd(count: $0) } },
+                OperationRival(id: "dispatch.source") { _ in try fireAll(timers) { DispatchCrowd(count: $0) } },
+                OperationRival(id: "limit.locks-and-clock") { _ in try fireAll(timers) { LimitCrowd(count: $0) } },
+                OperationRival(id: "limit.locks-and-clock.owner-asked-unlocked") { _ in
                     try fireAll(timers) { LimitCrowd(count: $0, asksUnlocked: true) }
                 },
             ] + rated(timers)
         )
     }
 
-    /// Returns further rivals of `bench crowd`, implemented as they are there.
-    private static func rated(_ timers: Int) -> [OperationRival] {
-        let ids = [
-            "hrtimer.source.dispatch-queue.normal", "hrtimer.clock-sleep.normal", "hrtimer.executor-sleep.normal",
-            "swift.task-sleep", "libevent.timer", "nio.schedule-callback",
-        ]
-        return CrowdRival.all.filter { ids.contains($0.id) }.map { rival in
-            OperationRival(rival.id) { _ in try onFreshThread { try fireAll(timers, rival) } }
-        }
-    }
-
-    private static func fireAll(_ timers: Int, _ rival: CrowdRival) throws -> OperationSample {
-        for patience: Int64 in [1, 2, 4, 8, 16] {
-            let crowd = try rival.make()
-            let due_ns = cbench_now_ns() + patience * (20_000_000 + Int64(timers) * 20_000)
-            let fleet = try Fleet(Array(repeating: CrowdTimer(first_ns: due_ns), count: timers))
-            defer { withExtendedLifetime(fleet) { crowd.clear() } }
-            try crowd.arm(fleet)
-            guard cbench_now_ns() < due_ns - 1_000_000 else { continue }
-            let before = cbench_usage_now()
-            let limit_ns = due_ns + 10_000_000_000
-            while cbench_tally_fires(fleet.tally) < UInt64(timers), cbench_now_ns() < limit_ns {
-                crowd.run(until: max(due_ns, cbench_now_ns()) + 1_000_000)
-            }
-            let fired = cbench_tally_fires(fleet.tally)
-            guard fired == UInt64(timers) else {
-                throw BenchError("\(Int(fired).grouped) of \(timers.grouped) timers fired in 10 seconds")
-            }
-            return OperationSample(
-                nsPerOp: Double(cbench_tally_latest_ns(fleet.tally)) / Double(timers),
-                cpuPerOp_ns: Double(cbench_usage_now().process_cpu_ns - before.process_cpu_ns) / Double(timers),
-                // libevent counts from its own reading of the clock, in whole microseconds: early fires are not its fault.
-                early: rival.id.hasPrefix("libevent.") ? 0 : cbench_tally_early(fleet.tally)
-            )
-        }
-        throw BenchError("to arm them took longer than there was time for")
-    }
-
-    static let fire = "fire"
-    static let explanation =
-        "so many one-shot timers are due, each with a handler that counts; until all have been called"
-
-    /// Measures one crowd. If the timers were due before all were armed, because the machine is busy, tries again with more
-    /// time.
+    /// Measures one crowd.
     static func fireAll(
         _ timers: Int,
         _ make: (CrowdCount) throws -> some Crowd
     ) throws -> OperationSample {
-        for patience: Int64 in [1, 2, 4, 8, 16] {
+        try withPatience(timers) { lead_ns in
             let count = CrowdCount(goal: timers)
             let crowd = try make(count)
             defer { crowd.clear() }
-            // The time also covers timers that another thread arms.
-            let due_ns = cbench_now_ns() + patience * (20_000_000 + Int64(timers) * 20_000)
+            let due_ns = cbench_now_ns() + lead_ns
             try armPending(timers) { _ in crowd.add(CrowdTimer(first_ns: due_ns)) }
-            if let sample = try fire(timers, count, due_ns) { return sample }
+            return try awaitFires(timers, count, due_ns)
+        }
+    }
+
+    /// Calls `measure` with the time in which it shall arm so many timers. If it returns nil, as arming them took longer,
+    /// because the machine is busy, calls it again with more time.
+    private static func withPatience(
+        _ timers: Int,
+        _ measure: (_ lead_ns: Int64) throws -> OperationSample?
+    ) throws -> OperationSample {
+        for patience: Int64 in [1, 2, 4, 8, 16] {
+            // The time also covers timers that another thread arms.
+            if let sample = try measure(patience * (20_000_000 + Int64(timers) * 20_000)) { return sample }
         }
         throw BenchError("to arm them took longer than there was time for")
     }
 
     /// Returns nil if the timers are due already.
-    private static func fire(_ timers: Int, _ count: CrowdCount, _ due_ns: Int64) throws -> OperationSample? {
+    private static func awaitFires(_ timers: Int, _ count: CrowdCount, _ due_ns: Int64) throws -> OperationSample? {
         cbench_sleep_until(due_ns - 2_000_000)
         let canCountLocks = cbench_count_locks(true)
         defer { _ = cbench_count_locks(false) }
@@ -105,5 +75,42 @@ enum FireOperations {
             locksPerOp: locks > 0 ? Double(locks) / Double(timers - 1) : nil,
             early: first.now_ns < due_ns ? 1 : 0
         )
+    }
+
+    /// Returns further rivals of `bench crowd`, implemented as they are there.
+    private static func rated(_ timers: Int) -> [OperationRival] {
+        let ids = [
+            "hrtimer.source.dispatch-queue.normal", "hrtimer.clock-sleep.normal", "hrtimer.executor-sleep.normal",
+            "swift.task-sleep", "libevent.timer", "nio.schedule-callback",
+        ]
+        return CrowdRival.all.filter { ids.contains($0.id) }.map { rival in
+            OperationRival(id: rival.id) { _ in try onFreshThread { try fireAll(timers, rival) } }
+        }
+    }
+
+    private static func fireAll(_ timers: Int, _ rival: CrowdRival) throws -> OperationSample {
+        try withPatience(timers) { lead_ns in
+            let crowd = try rival.make()
+            let due_ns = cbench_now_ns() + lead_ns
+            let fleet = try Fleet(Array(repeating: CrowdTimer(first_ns: due_ns), count: timers))
+            defer { withExtendedLifetime(fleet) { crowd.clear() } }
+            try crowd.arm(fleet)
+            guard cbench_now_ns() < due_ns - 1_000_000 else { return nil }
+            let before = cbench_usage_now()
+            let limit_ns = due_ns + 10_000_000_000
+            while cbench_tally_fires(fleet.tally) < UInt64(timers), cbench_now_ns() < limit_ns {
+                crowd.run(until: max(due_ns, cbench_now_ns()) + 1_000_000)
+            }
+            let fired = cbench_tally_fires(fleet.tally)
+            guard fired == UInt64(timers) else {
+                throw BenchError("\(Int(fired).grouped) of \(timers.grouped) timers fired in 10 seconds")
+            }
+            return OperationSample(
+                nsPerOp: Double(cbench_tally_latest_ns(fleet.tally)) / Double(timers),
+                cpuPerOp_ns: Double(cbench_usage_now().process_cpu_ns - before.process_cpu_ns) / Double(timers),
+                // libevent counts from its own reading of the clock, in whole microseconds: early fires are not its fault.
+                early: rival.id.hasPrefix("libevent.") ? 0 : cbench_tally_early(fleet.tally)
+            )
+        }
     }
 }

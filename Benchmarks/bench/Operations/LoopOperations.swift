@@ -1,9 +1,8 @@
 import CBench
-import CHRTimer
 import Foundation
 import HRTimer
 
-/// Whole crowds of loop timers: the cost of one timer among so many. If the cost grows with the crowd, the loop searches.
+// Whole crowds of loop timers: the cost of one timer among so many. If the cost grows with the crowd, the loop searches.
 extension PublicOperations {
     static func loopComparisons(timers: Int) -> [OperationComparison] {
         [
@@ -11,62 +10,60 @@ extension PublicOperations {
                 "add",
                 "make so many timers, and add them to a run loop in random order of deadlines",
                 timers,
-                ours: { try addAll(timers, &$0, to: LoopCrowd()) },
-                foundations: { try addAll(timers, &$0, to: FoundationCrowd()) }
+                .add
             ),
             comparison(
                 FireOperations.fire,
                 "\(FireOperations.explanation): run by the caller, deadlines in the 10 ms before",
                 timers,
-                ours: { try fireAll(timers, &$0, of: LoopCrowd()) },
-                foundations: { try fireAll(timers, &$0, of: FoundationCrowd()) }
+                .fire
             ),
             comparison(
                 "invalidate",
                 "invalidate all of so many timers of a run loop, in random order",
                 timers,
-                ours: { try invalidateAll(timers, &$0, of: LoopCrowd()) },
-                foundations: { try invalidateAll(timers, &$0, of: FoundationCrowd()) }
+                .invalidate
             ),
         ]
     }
+
+    private enum LoopOperation { case add, fire, invalidate }
 
     private static func comparison(
         _ operation: String,
         _ explanation: String,
         _ timers: Int,
-        ours: @escaping @Sendable (inout Deadlines) throws -> OperationSample,
-        foundations: @escaping @Sendable (inout Deadlines) throws -> OperationSample
+        _ kind: LoopOperation
     ) -> OperationComparison {
         OperationComparison(
             operation: operation,
             explanation: explanation,
             timers: timers,
             baseID: "hrtimer.loop-timer",
-            isPinned: false,
-            isExtra: false,
-            rivals: [rival("hrtimer.loop-timer", ours), rival("foundation.timer", foundations)]
+            rivals: [
+                rival("hrtimer.loop-timer") { try measure(kind, timers, &$0, of: LoopCrowd()) },
+                rival("foundation.timer") { try measure(kind, timers, &$0, of: FoundationCrowd()) },
+            ]
         )
     }
 
-    private static func addAll(
-        _ timers: Int,
-        _ deadlines: inout Deadlines,
-        to crowd: some LoopedCrowd
-    ) throws -> OperationSample {
-        defer { crowd.clear() }
-        return try measureAll(timers) { _ in crowd.add(CrowdTimer(first_ns: deadlines.any())) }
-    }
-
-    private static func invalidateAll(
+    private static func measure(
+        _ kind: LoopOperation,
         _ timers: Int,
         _ deadlines: inout Deadlines,
         of crowd: some LoopedCrowd
     ) throws -> OperationSample {
         defer { crowd.clear() }
-        try armPending(timers) { _ in crowd.add(CrowdTimer(first_ns: deadlines.any())) }
-        // In random order, because the timers were added in random order of deadlines.
-        return try measureAll(timers) { crowd.invalidate($0) }
+        switch kind {
+        case .add:
+            return try measureAll(timers) { try armPending(timers) { _ in crowd.add(deadlines.any()) } }
+        case .fire:
+            return try fireAll(timers, &deadlines, of: crowd)
+        case .invalidate:
+            try armPending(timers) { _ in crowd.add(deadlines.any()) }
+            // In random order, because the timers were added in random order of deadlines.
+            return try measureAll(timers) { try armPending(timers) { crowd.invalidate($0) } }
+        }
     }
 
     private static func fireAll(
@@ -74,15 +71,14 @@ extension PublicOperations {
         _ deadlines: inout Deadlines,
         of crowd: some LoopedCrowd
     ) throws -> OperationSample {
-        defer { crowd.clear() }
         let last_ns = cbench_now_ns() + 10_000_000
-        try armPending(timers) { _ in crowd.add(CrowdTimer(first_ns: last_ns - deadlines.any() % 10_000_000)) }
+        try armPending(timers) { _ in crowd.add(last_ns - deadlines.any() % 10_000_000) }
         cbench_sleep_until(last_ns)
         let limit_ns = cbench_now_ns() + 10_000_000_000
         let canCountLocks = cbench_count_locks(true)
         defer { _ = cbench_count_locks(false) }
         let locks = cbench_thread_locks()
-        var sample = try measure(timers) {
+        var sample = try measureAll(timers) {
             while crowd.count.soFar < timers {
                 crowd.pass()
                 if cbench_now_ns() > limit_ns {
@@ -95,32 +91,26 @@ extension PublicOperations {
         return sample
     }
 
-    private static func measureAll(_ timers: Int, _ operation: (_ index: Int) -> Void) throws -> OperationSample {
-        try measure(timers) { try armPending(timers) { operation($0) } }
-    }
-
-    /// Returns time and processor time of the whole, divided by the number of operations.
-    private static func measure(_ operations: Int, _ all: () throws -> Void) throws -> OperationSample {
+    /// Returns what the whole took, divided by the number of timers.
+    private static func measureAll(_ timers: Int, _ all: () throws -> Void) throws -> OperationSample {
         let allocations = cbench_thread_allocations()
-        let before = cbench_usage_now()
-        let start_ns = cbench_now_ns()
+        let meter = OperationMeter()
         try all()
-        let took_ns = cbench_now_ns() - start_ns
-        let cpu_ns = cbench_usage_now().process_cpu_ns - before.process_cpu_ns
-        return OperationSample(
-            nsPerOp: Double(took_ns) / Double(operations),
-            cpuPerOp_ns: Double(cpu_ns) / Double(operations),
-            allocationsPerOp: blocksPerOp(cbench_thread_allocations() - allocations, operations)
-        )
+        var sample = meter.sample(of: timers)
+        sample.allocationsPerOp = blocksPerOp(cbench_thread_allocations() - allocations, timers)
+        return sample
     }
 }
 
-/// The timers of one run loop, on the thread that created it.
-private protocol LoopedCrowd: Crowd {
+/// The one-shot timers of one run loop, whose handlers only count, on the thread that created it.
+private protocol LoopedCrowd: AnyObject {
+    var count: CrowdCount { get }
+    func add(_ deadline_ns: Int64)
     /// The index counts timers in the order in which they were added.
     func invalidate(_ index: Int)
     /// Runs the loop once.
     func pass()
+    func clear()
 }
 
 private final class LoopCrowd: LoopedCrowd {
@@ -128,12 +118,9 @@ private final class LoopCrowd: LoopedCrowd {
     private let loop = TimerLoop()
     private var timers: [LoopTimer] = []
 
-    func add(_ timer: CrowdTimer) {
-        let timer = LoopTimer(
-            fireAt: MonotonicInstant(nanoseconds: timer.first_ns),
-            interval: .nanoseconds(timer.interval_ns ?? 0),
-            repeats: timer.interval_ns != nil
-        ) { [count] _ in count.addOne() }
+    func add(_ deadline_ns: Int64) {
+        let deadline = MonotonicInstant(nanoseconds: deadline_ns)
+        let timer = LoopTimer(fireAt: deadline, interval: .zero, repeats: false) { [count] _ in count.addOne() }
         loop.add(timer, forMode: .default)
         timers.append(timer)
     }
@@ -147,21 +134,14 @@ private final class FoundationCrowd: LoopedCrowd {
     let count = CrowdCount()
     private var timers: [Timer] = []
 
-    func add(_ timer: CrowdTimer) {
-        let date = Date(timeIntervalSinceNow: Double(timer.first_ns - cbench_now_ns()) / 1e9)
-        let interval = Double(timer.interval_ns ?? 0) / 1e9
-        let timer = Timer(fire: date, interval: interval, repeats: timer.interval_ns != nil) { [count] _ in
-            count.addOne()
-        }
+    func add(_ deadline_ns: Int64) {
+        let date = PublicOperations.date(deadline_ns)
+        let timer = Timer(fire: date, interval: 0, repeats: false) { [count] _ in count.addOne() }
         RunLoop.current.add(timer, forMode: .default)
         timers.append(timer)
     }
 
     func invalidate(_ index: Int) { timers[index].invalidate() }
     func pass() { _ = RunLoop.current.run(mode: .default, before: .now) }
-
-    /// Invalidates the earliest timer first, because a run loop searches for the timer from there.
-    func clear() {
-        for timer in timers.sorted(by: { $0.fireDate < $1.fireDate }) { timer.invalidate() }
-    }
+    func clear() { PublicOperations.invalidate(timers) }
 }

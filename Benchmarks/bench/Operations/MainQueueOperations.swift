@@ -12,13 +12,11 @@ enum MainQueueOperations {
         explanation: "post a block onto the main queue, the main thread asleep in its loop, until it runs; the median",
         timers: 0,
         baseID: "hrtimer.main-loop",
-        isPinned: false,
-        isExtra: false,
         rivals: [
-            OperationRival("hrtimer.main-loop") { _ in
+            OperationRival(id: "hrtimer.main-loop") { _ in
                 try measure { over in while !over() { TimerLoop.main.run(until: .now + .milliseconds(200)) } }
             },
-            OperationRival("foundation.main-run-loop") { _ in
+            OperationRival(id: "foundation.main-run-loop") { _ in
                 try measure { over in while !over() { RunLoop.main.run(until: Date(timeIntervalSinceNow: 0.2)) } }
             },
         ]

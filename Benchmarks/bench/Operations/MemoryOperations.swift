@@ -14,22 +14,31 @@ enum MemoryOperations {
                 "resident memory of a pending timer with a small handler, in a process of its own; ratio of memory",
             timers: timers,
             baseID: "hrtimer.engine.normal",
-            isPinned: false,
             // Measuring all rivals takes minutes.
             isExtra: true,
             rivals: CrowdRival.all.map { rival in
-                OperationRival(rival.id) { _ in try measureInChild(rival.id, timers) }
+                OperationRival(id: rival.id) { _ in try measureInChild(rival.id, timers) }
             }
         )
     }
 
     private static func measureInChild(_ id: String, _ timers: Int) throws -> OperationSample {
-        let output = try outputOfChild([try benchPath(), "memory-block", id, "\(timers)"])
-        guard output.status == 0, let bytes = Double(output.text.split(separator: "\n").last ?? "") else {
-            let reason = output.text.split(separator: "\n").last.map { String($0) }
-            throw BenchError(reason ?? "the child ended with \(output.status)")
+        let child = Process()
+        child.executableURL = URL(fileURLWithPath: try benchPath())
+        child.arguments = ["memory-block", id, "\(timers)"]
+        // The reason of a failure is on standard error.
+        let output = Pipe()
+        child.standardOutput = output
+        child.standardError = output
+        child.standardInput = FileHandle.nullDevice
+        try child.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        child.waitUntilExit()
+        let last = String(decoding: data, as: UTF8.self).split(separator: "\n").last.map { String($0) }
+        guard child.terminationStatus == 0, let bytes = Double(last ?? "") else {
+            throw BenchError(last ?? "the child ended with \(child.terminationStatus)")
         }
-        return OperationSample(nsPerOp: nil, bytesPerTimer: bytes)
+        return OperationSample(bytesPerTimer: bytes)
     }
 
     /// Arms the timers in this process, an hour ahead.
@@ -45,19 +54,4 @@ enum MemoryOperations {
         let after_bytes = SoakSession.resident_bytes
         return withExtendedLifetime((crowd, fleet)) { Double(max(0, after_bytes - before_bytes)) / Double(timers) }
     }
-}
-
-/// Runs a program to its end. The text includes its standard error.
-func outputOfChild(_ arguments: [String]) throws -> (status: Int32, text: String) {
-    let child = Process()
-    child.executableURL = URL(fileURLWithPath: arguments[0])
-    child.arguments = Array(arguments.dropFirst())
-    let output = Pipe()
-    child.standardOutput = output
-    child.standardError = output
-    child.standardInput = FileHandle.nullDevice
-    try child.run()
-    let data = output.fileHandleForReading.readDataToEndOfFile()
-    child.waitUntilExit()
-    return (child.terminationStatus, String(decoding: data, as: UTF8.self))
 }

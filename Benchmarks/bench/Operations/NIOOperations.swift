@@ -5,12 +5,10 @@ import NIOPosix
 
 extension PublicOperations {
     /// Runs on the loop's own thread, so that NIO need not wake another thread.
-    @Sendable
     static func reArmNIO(_ timers: Int) -> OperationRival {
         rival("nio.schedule-callback") { deadlines in
             try onEventLoop(deadlines) { loop, deadlines in
-                var callbacks: [NIOScheduledCallback] = []
-                try armPending(timers) { _ in callbacks.append(try! scheduled(deadlines.any(), on: loop)) }
+                var callbacks = try makePending(timers) { try! scheduled(deadlines.any(), on: loop) }
                 return OperationLoop().measure { index in
                     let timer = deadlines.timer(below: timers)
                     callbacks[timer].cancel()
@@ -20,11 +18,10 @@ extension PublicOperations {
         }
     }
 
-    @Sendable
     static func churnNIO(_ timers: Int) -> OperationRival {
         rival("nio.schedule-callback") { deadlines in
             try onEventLoop(deadlines) { loop, deadlines in
-                try armPending(timers) { _ in _ = try! scheduled(deadlines.any(), on: loop) }
+                _ = try makePending(timers) { try! scheduled(deadlines.any(), on: loop) }
                 return OperationLoop().measure { _ in try! scheduled(deadlines.any(), on: loop).cancel() }
             }
         }
@@ -56,14 +53,11 @@ extension PublicOperations {
 }
 #else
 extension PublicOperations {
-    @Sendable
     static func reArmNIO(_ timers: Int) -> OperationRival { withoutNIO }
-
-    @Sendable
     static func churnNIO(_ timers: Int) -> OperationRival { withoutNIO }
 
     private static var withoutNIO: OperationRival {
-        OperationRival("nio.schedule-callback") { _ in throw BenchError(Subject.withoutNIO) }
+        OperationRival(id: "nio.schedule-callback") { _ in throw BenchError(Subject.withoutNIO) }
     }
 }
 #endif

@@ -4,9 +4,6 @@ struct OperationReport: Report {
     let host: HostReport
     let command: [String]
 
-    /// A rival's result in its comparison.
-    private typealias Line = (comparison: ComparisonResult, result: OperationResult)
-
     func text(_ paint: Paint) -> String {
         let place = session.cpu.map { "queues alone on processor \($0), what has threads of its own on any" }
         let heading = [
@@ -16,14 +13,14 @@ struct OperationReport: Report {
             "  \(place ?? "on any processor")",
             "  time: median of the rounds; ratio: median of the ratios within each round",
         ]
-        let tables = session.comparisons.flatMap { lines($0, paint) }
+        let tables = session.results.flatMap { lines($0, paint) }
         return (host.lines(paint) + heading + tables + notes).joined(separator: "\n") + "\n"
     }
 
     var json: JSONValue {
         var operations: [JSONValue] = []
-        for comparison in session.comparisons {
-            if case .array(let rows) = table(comparison).json { operations += rows }
+        for results in session.results {
+            if case .array(let rows) = table(results).json { operations += rows }
         }
         return .result(
             command,
@@ -35,52 +32,50 @@ struct OperationReport: Report {
         )
     }
 
-    private func table(_ comparison: ComparisonResult) -> Table<Line> {
-        Table(
-            columns: Self.names + Self.times + Self.counts + Self.remarks,
-            rows: comparison.results.map { (comparison, $0) },
-            remark: { $0.result.samples.isEmpty ? "not measured: \($0.result.skippedBecause ?? "interrupted")" : nil },
-            note: { Self.remarks($0.result).joined(separator: ", ") }
-        )
-    }
-
-    private func lines(_ comparison: ComparisonResult, _ paint: Paint) -> [String] {
-        var table = table(comparison)
+    private func lines(_ results: [OperationResult], _ paint: Paint) -> [String] {
+        guard let shown = results.first?.comparison else { return [] }
+        var table = table(results)
         // What nobody of them has is not shown, except for the ratio.
         table.columns = table.shown.filter { column in
             column.isLeft || column.title == "ratio" || table.rows.contains { column.cell($0).value != .null }
         }
-        let shown = comparison.comparison
         let title = paint.bold("\(shown.operation), \(shown.timers.grouped) timers")
         return ["", title + "  " + shown.explanation] + table.lines().map { "  " + $0 }
     }
 
-    private static var names: [Column<Line>] {
+    private func table(_ results: [OperationResult]) -> Table<OperationResult> {
+        let base = results.first { $0.rival.id == $0.comparison.baseID }
+        return Table(
+            columns: Self.times(base) + Self.counts,
+            rows: results,
+            remark: { $0.samples.isEmpty ? "not measured: \($0.skippedBecause ?? "interrupted")" : nil },
+            note: Self.note
+        )
+    }
+
+    private static func times(_ base: OperationResult?) -> [Column<OperationResult>] {
         [
-            Column("", "id", isLeft: true) { .text($0.result.id) },
-            Column("", "operation") { .text($0.comparison.comparison.operation) },
-            Column("", "timers") { .count($0.comparison.comparison.timers) },
+            Column("", "id", isLeft: true) { .text($0.rival.id) },
+            Column("", "operation") { .text($0.comparison.operation) },
+            Column("", "timers") { .count($0.comparison.timers) },
+            Column("time", "ns_per_op") { operationTime($0.middle(\.nsPerOp)) },
+            Column("ratio", "ratio_to_base") { result in
+                .number(base.flatMap { result.ratio(to: $0) }, decimals: 2)
+            },
+            Column("CPU", "cpu_ns_per_op") { operationTime($0.middle(\.cpuPerOp_ns)) },
+            Column("longest call", "longest_call_ns") { .time($0.samples.values.compactMap(\.longestCall_ns).max()) },
+            Column("p99.9 call", "poll_p999_ns") { .time($0.middle(\.pollP999_ns)) },
         ]
     }
 
-    private static var times: [Column<Line>] {
-        [
-            Column("time", "ns_per_op") { operationTime($0.result.nsPerOp) },
-            Column("ratio", "ratio_to_base") { .number($0.comparison.ratio($0.result), decimals: 2) },
-            Column("CPU", "cpu_ns_per_op") { operationTime($0.result.cpuPerOp_ns) },
-            Column("longest call", "longest_call_ns") { .time($0.result.longestCall_ns) },
-            Column("p99.9 call", "poll_p999_ns") { .time($0.result.pollP999_ns) },
-        ]
-    }
-
-    private static var counts: [Column<Line>] {
+    private static var counts: [Column<OperationResult>] {
         func number(
             _ title: String,
             _ key: String,
             _ decimals: Int,
-            _ value: @escaping (OperationResult) -> Double?
-        ) -> Column<Line> {
-            Column(title, key) { .number(value($0.result), decimals: decimals) }
+            _ value: @escaping (OperationSample) -> Double?
+        ) -> Column<OperationResult> {
+            Column(title, key) { .number($0.middle(value), decimals: decimals) }
         }
         return [
             // `make instructions` counts them; the key belongs to the schema.
@@ -92,26 +87,21 @@ struct OperationReport: Report {
             number("wakes/op", "wakes_per_op", 4, \.wakesPerOp),
             number("wake-ups/s", "wakeups_per_s", 0, \.wakeupsPerSecond),
             number("fewest/s", "greedy_wakeups_per_s", 0, \.greedyWakeupsPerSecond),
-        ]
-    }
-
-    private static var remarks: [Column<Line>] {
-        [
-            Column("", "base") { .text($0.comparison.comparison.baseID) },
-            Column("", "early") { .count($0.result.early) },
-            Column("", "inversions") { .count($0.result.inversions) },
-            Column("", "rounds") { .count($0.result.samples.count) },
-            Column("", "skipped_because") { .text($0.result.skippedBecause) },
+            Column("", "base") { .text($0.comparison.baseID) },
+            Column("", "early") { .count($0.early) },
+            Column("", "inversions") { .count($0.inversions) },
+            Column("", "rounds") { .count($0.samples.count) },
+            Column("", "skipped_because") { .text($0.skippedBecause) },
         ]
     }
 
     /// Returns what makes a number unreliable.
-    private static func remarks(_ result: OperationResult) -> [String] {
+    private static func note(_ result: OperationResult) -> String {
         var remarks: [String] = []
         if result.early > 0 { remarks.append("\(Int(result.early).grouped) fired early") }
         if result.inversions > 0 { remarks.append("\(Int(result.inversions).grouped) fired after a later one") }
         if let reason = result.skippedBecause { remarks.append("stopped: \(reason)") }
-        return remarks
+        return remarks.joined(separator: ", ")
     }
 
     private var notes: [String] {
@@ -119,7 +109,7 @@ struct OperationReport: Report {
             "",
             "CPU is the whole process's, allocs and locks those of the thread that operates; – means that it is not known",
         ]
-        if session.comparisons.contains(where: { $0.comparison.operation == "expire" }) {
+        if session.results.contains(where: { $0.first?.comparison.operation == "expire" }) {
             notes.append(
                 "expire: each step has two clock readings, most of the time where timers are few; libevent.timer, which "
                     + "cannot be told the time, fires all in one call"

@@ -10,7 +10,7 @@ struct OperationSample: Sendable, Equatable {
     /// The longest call among those timed separately; nil if none was.
     var longestCall_ns: Int64?
     /// An upper bound of 999 of 1000 calls that look for due timers; nil if there are too few calls.
-    var pollP999_ns: Int64?
+    var pollP999_ns: Double?
     /// Nil if it is not known.
     var bytesPerTimer: Double?
     /// The bytes that are still resident when all timers are gone; nil if that is not known.
@@ -31,6 +31,22 @@ struct OperationSample: Sendable, Equatable {
     /// The value by which rivals are compared: the time if it is known, otherwise the wake-ups if the fewest possible are
     /// known, otherwise the processor time.
     var compared: Double? { nsPerOp ?? (greedyWakeupsPerSecond == nil ? cpuPerOp_ns : wakeupsPerSecond) }
+}
+
+/// The time and the processor time since its creation.
+struct OperationMeter {
+    private let usage = cbench_usage_now()
+    private let start_ns = cbench_now_ns()
+
+    /// Returns what one of so many operations took.
+    func sample(of operations: Int) -> OperationSample {
+        let took_ns = cbench_now_ns() - start_ns
+        let cpu_ns = cbench_usage_now().process_cpu_ns - usage.process_cpu_ns
+        return OperationSample(
+            nsPerOp: Double(took_ns) / Double(operations),
+            cpuPerOp_ns: Double(cpu_ns) / Double(operations)
+        )
+    }
 }
 
 func blocksPerOp(_ allocations: UInt64, _ operations: Int) -> Double? {

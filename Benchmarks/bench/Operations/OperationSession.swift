@@ -6,7 +6,8 @@ import Seeded
 ///
 /// Everything happens on the thread that calls `run`, or on threads that have ended before it continues.
 final class OperationSession {
-    let comparisons: [ComparisonResult]
+    /// By comparison; those of a comparison in the order of its rivals.
+    let results: [[OperationResult]]
     let rounds: Int
     let seed: UInt64
     /// The processor for pinned comparisons; nil for any.
@@ -14,7 +15,7 @@ final class OperationSession {
     private(set) var wasInterrupted = false
 
     init(_ comparisons: [OperationComparison], rounds: Int, seed: UInt64, cpu: Int?) {
-        self.comparisons = comparisons.map(ComparisonResult.init)
+        results = comparisons.map { comparison in comparison.rivals.map { OperationResult(comparison, $0) } }
         self.rounds = rounds
         self.seed = seed
         self.cpu = cpu
@@ -23,19 +24,19 @@ final class OperationSession {
     /// Measures until all is done, or until SIGINT.
     func run(_ progress: Progress) throws {
         var random = SeededRandom(seed: seed)
-        let total = comparisons.reduce(0) { $0 + $1.results.count * rounds }
+        let total = results.reduce(0) { $0 + $1.count * rounds }
         var done = 0
-        for comparison in comparisons {
+        for compared in results {
             for round in 0..<rounds {
                 let roundSeed = random.next()
-                for index in comparison.results.indices.shuffled(using: &random) {
+                for result in compared.shuffled(using: &random) {
                     if cbench_stop_requested() {
                         wasInterrupted = true
                         progress.finish()
                         return
                     }
-                    progress.show(done: done, of: total, comparison.comparison.rivals[index].id)
-                    try measure(comparison, index, round: round, seed: roundSeed)
+                    progress.show(done: done, of: total, result.rival.id)
+                    try measure(result, round: round, seed: roundSeed)
                     done += 1
                 }
             }
@@ -43,33 +44,26 @@ final class OperationSession {
         progress.finish()
     }
 
-    private func measure(_ comparison: ComparisonResult, _ index: Int, round: Int, seed: UInt64) throws {
-        let result = comparison.results[index]
+    private func measure(_ result: OperationResult, round: Int, seed: UInt64) throws {
         guard result.skippedBecause == nil else { return }
-        let rival = comparison.comparison.rivals[index]
-        do {
-            let sample = try pinned(to: comparison.comparison.isPinned ? cpu : nil) { try rival.measure(seed) }
-            result.add(sample, round: round)
-        } catch let error as CannotPin {
-            throw error
-        } catch {
-            result.skippedBecause = "\(error)"
+        try pinned(to: result.comparison.isPinned ? cpu : nil) {
+            do {
+                result.samples[round] = try result.rival.measure(seed)
+            } catch {
+                result.skippedBecause = "\(error)"
+            }
         }
     }
 
-    /// Runs `body` with the calling thread on one processor, and restores the thread's affinity afterwards.
-    private func pinned<Result>(to cpu: Int?, _ body: () throws -> Result) throws -> Result {
-        guard let cpu else { return try body() }
+    /// Runs `body` with the calling thread on one processor, and restores the thread's affinity afterwards. Throws if that
+    /// cannot be: no rival could be measured as requested.
+    private func pinned(to cpu: Int?, _ body: () -> Void) throws {
+        guard let cpu else { return body() }
         let before = cbench_affinity()
-        guard cbench_set_affinity(1 << UInt64(cpu)) == 0 else { throw CannotPin(cpu: cpu) }
+        guard cbench_set_affinity(1 << UInt64(cpu)) == 0 else {
+            throw BenchError("--cpu takes a processor this process may use; \(cpu) is none")
+        }
         defer { cbench_set_affinity(before) }
-        return try body()
+        body()
     }
-}
-
-/// Not a reason to skip one rival: no rival could be measured as requested.
-struct CannotPin: Error, CustomStringConvertible {
-    let cpu: Int
-
-    var description: String { "--cpu takes a processor this process may use; \(cpu) is none" }
 }

@@ -1,4 +1,3 @@
-import CBench
 import HRTimer
 import Synchronization
 
@@ -10,6 +9,11 @@ import AsyncAlgorithms
 enum PacingOperations {
     static var comparisons: [OperationComparison] { [debounce, throttle, retry, jitter] }
 
+    private static let count = 100_000
+}
+
+// Elements that replace one another.
+extension PacingOperations {
     /// Elements one after another, without a wait.
     private struct Elements: AsyncSequence, Sendable {
         let count: Int
@@ -30,31 +34,27 @@ enum PacingOperations {
         func makeAsyncIterator() -> AsyncIterator { AsyncIterator(left: count) }
     }
 
-    private static let count = 100_000
-
     /// Measures a whole iteration, and returns the share of one element.
-    private static func each(_ count: Int = count, _ iterate: (Elements) async throws -> Void) async rethrows
-        -> OperationSample
-    {
+    private static func each(
+        _ count: Int = count,
+        _ iterate: (Elements) async throws -> Void
+    ) async rethrows -> OperationSample {
         try await iterate(Elements(count: count / 10))
-        let before = cbench_usage_now()
-        let start_ns = cbench_now_ns()
+        let meter = OperationMeter()
         try await iterate(Elements(count: count))
-        let took_ns = cbench_now_ns() - start_ns
-        let cpu_ns = cbench_usage_now().process_cpu_ns - before.process_cpu_ns
-        return OperationSample(nsPerOp: Double(took_ns) / Double(count), cpuPerOp_ns: Double(cpu_ns) / Double(count))
+        return meter.sample(of: count)
     }
 
     private static var debounce: OperationComparison {
-        TaskOperations.comparison(
-            "debounce-element",
-            "an element that comes within the period of a debounce, of 10 s, and replaces the one before",
-            base: "hrtimer.debounce",
-            [
-                TaskOperations.rival("hrtimer.debounce") {
+        OperationComparison(
+            operation: "debounce-element",
+            explanation: "an element that comes within the period of a debounce, of 10 s, and replaces the one before",
+            baseID: "hrtimer.debounce",
+            rivals: [
+                .inTask("hrtimer.debounce") {
                     await each { for await _ in $0.debounce(for: .seconds(10), on: .monotonic) {} }
                 },
-                TaskOperations.rival("hrtimer.debouncer") {
+                .inTask("hrtimer.debouncer") {
                     let debouncer = Debouncer<Int>(for: .seconds(10)) { _ in }
                     return await each { for await element in $0 { debouncer.send(element) } }
                 },
@@ -68,15 +68,15 @@ enum PacingOperations {
     }
 
     private static var throttle: OperationComparison {
-        TaskOperations.comparison(
-            "throttle-element",
-            "an element that comes within the period of a throttle, of 1 ms, and replaces the one before",
-            base: "hrtimer.throttle",
-            [
-                TaskOperations.rival("hrtimer.throttle") {
+        OperationComparison(
+            operation: "throttle-element",
+            explanation: "an element that comes within the period of a throttle, of 1 ms, and replaces the one before",
+            baseID: "hrtimer.throttle",
+            rivals: [
+                .inTask("hrtimer.throttle") {
                     await each { for await _ in $0.throttle(for: .milliseconds(1), on: .monotonic) {} }
                 },
-                TaskOperations.rival("hrtimer.throttle-object") {
+                .inTask("hrtimer.throttle-object") {
                     let throttle = Throttle<Int>(for: .milliseconds(1)) { _ in }
                     return await each { for await element in $0 { throttle.send(element) } }
                 },
@@ -94,11 +94,14 @@ enum PacingOperations {
         _ iterate: @escaping @Sendable (Elements) async -> Void
     ) -> OperationRival {
         guard Subject.hasAsyncAlgorithms else {
-            return OperationRival(id) { _ in throw BenchError(Subject.withoutAsyncAlgorithms) }
+            return OperationRival(id: id) { _ in throw BenchError(Subject.withoutAsyncAlgorithms) }
         }
-        return TaskOperations.rival(id) { await each(count / 10, iterate) }
+        return .inTask(id) { await each(count / 10, iterate) }
     }
+}
 
+// Waits before another try, and jitter.
+extension PacingOperations {
     private struct Failure: Error {}
 
     private static var retry: OperationComparison {
@@ -122,16 +125,17 @@ enum PacingOperations {
             waiting("hrtimer.clock-sleep") { try? await TaskOperations.sleepOurs(for: wait) },
             waiting("swift.task-sleep") { try? await Task.sleep(for: wait, tolerance: .zero) },
         ]
-        return TaskOperations.comparison(
-            "retry-wait",
-            "an operation that fails at once is tried again after 100 µs; processor time, the sleep's included",
-            base: rivals[0].id,
-            rivals
+        return OperationComparison(
+            operation: "retry-wait",
+            explanation:
+                "an operation that fails at once is tried again after 100 µs; processor time, the sleep's included",
+            baseID: rivals[0].id,
+            rivals: rivals
         )
     }
 
     private static func waiting(_ id: String, _ wait: @escaping @Sendable () async -> Void) -> OperationRival {
-        TaskOperations.rival(id) {
+        .inTask(id) {
             var sample = await TaskOperations.repeated { _ in await wait() }
             sample.nsPerOp = nil
             return sample
@@ -139,13 +143,13 @@ enum PacingOperations {
     }
 
     private static var jitter: OperationComparison {
-        TaskOperations.comparison(
-            "jittered-tick",
-            "a tick of a repeating timer that is behind and calls for each, one after another",
-            base: "hrtimer.engine.jitter",
-            [
-                TaskOperations.rival("hrtimer.engine.jitter") { try await ticks(.full) },
-                TaskOperations.rival("hrtimer.engine") { try await ticks(nil) },
+        OperationComparison(
+            operation: "jittered-tick",
+            explanation: "a tick of a repeating timer that is behind and calls for each, one after another",
+            baseID: "hrtimer.engine.jitter",
+            rivals: [
+                .inTask("hrtimer.engine.jitter") { try await ticks(.full) },
+                .inTask("hrtimer.engine") { try await ticks(nil) },
             ]
         )
     }
@@ -157,8 +161,7 @@ enum PacingOperations {
 
     private static func ticks(_ jitter: Jitter?) async throws -> OperationSample {
         let engine = try TimerEngine()
-        let before = cbench_usage_now()
-        let start_ns = cbench_now_ns()
+        let meter = OperationMeter()
         await withCheckedContinuation { continuation in
             let ticks = Ticks(count)
             let first = engine.now - .microseconds(count)
@@ -169,9 +172,8 @@ enum PacingOperations {
                 if left == 0 { continuation.resume() }
             }
         }
-        let took_ns = cbench_now_ns() - start_ns
-        let cpu_ns = cbench_usage_now().process_cpu_ns - before.process_cpu_ns
+        let sample = meter.sample(of: count)
         await engine.shutdown()
-        return OperationSample(nsPerOp: Double(took_ns) / Double(count), cpuPerOp_ns: Double(cpu_ns) / Double(count))
+        return sample
     }
 }

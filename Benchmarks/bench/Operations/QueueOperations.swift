@@ -5,82 +5,83 @@ import Glibc
 enum QueueOperations {
     struct Workload: Sendable {
         let operation: String
-        let explanation: String
         let kind: cbench_ops_workload
         /// Whether it is measured only on request.
         var isExtra = false
+        let explanation: String
     }
 
-    static let workloads: [Workload] = [
+    static let workloads = [
         Workload(
             operation: "arm-cancel",
-            explanation: "cancel a random timer and arm a new one, uniform in 1 ms ... 60 s, time standing still",
-            kind: CBENCH_OPS_ARM_CANCEL
+            kind: CBENCH_OPS_ARM_CANCEL,
+            explanation: "cancel a random timer and arm a new one, uniform in 1 ms ... 60 s, time standing still"
         ),
         Workload(
             operation: "re-arm",
-            explanation: "move a random timer to 30 s from now, time running 10 µs an operation: the keep-alive",
-            kind: CBENCH_OPS_RE_ARM_LATER
+            kind: CBENCH_OPS_RE_ARM_LATER,
+            explanation: "move a random timer to 30 s from now, time running 10 µs an operation: the keep-alive"
         ),
         Workload(
             operation: "arm-cancel-equal",
+            kind: CBENCH_OPS_ARM_CANCEL_EQUAL,
             explanation:
-                "cancel a random timer and arm one 30 s from now, time running 10 µs an operation: equal timeouts",
-            kind: CBENCH_OPS_ARM_CANCEL_EQUAL
+                "cancel a random timer and arm one 30 s from now, time running 10 µs an operation: equal timeouts"
         ),
         Workload(
             operation: "next-deadline",
-            explanation: "arm-cancel, and ask for the next deadline after every operation",
-            kind: CBENCH_OPS_NEXT_DEADLINE
+            kind: CBENCH_OPS_NEXT_DEADLINE,
+            explanation: "arm-cancel, and ask for the next deadline after every operation"
         ),
         Workload(
             operation: "expire",
-            explanation: "fire all timers, uniform in 10 s, in steps of 1 ms; an operation is one fired timer",
-            kind: CBENCH_OPS_EXPIRE
+            kind: CBENCH_OPS_EXPIRE,
+            explanation: "fire all timers, uniform in 10 s, in steps of 1 ms; an operation is one fired timer"
         ),
         Workload(
             operation: "expire-clustered",
-            explanation: "fire all timers, a hundredth of them at once every 100 ms, in steps of 1 ms",
-            kind: CBENCH_OPS_EXPIRE_CLUSTERED
+            kind: CBENCH_OPS_EXPIRE_CLUSTERED,
+            explanation: "fire all timers, a hundredth of them at once every 100 ms, in steps of 1 ms"
         ),
         Workload(
             operation: "pass",
-            explanation: "let 1 ms pass in which nothing is due, the first timer in a day; an operation is 1 ms",
-            kind: CBENCH_OPS_PASS
+            kind: CBENCH_OPS_PASS,
+            explanation: "let 1 ms pass in which nothing is due, the first timer in a day; an operation is 1 ms"
         ),
         Workload(
             operation: "arm-cancel-running",
-            explanation: "arm-cancel with time running 10 µs an operation, due timers taken every 1 ms",
             kind: CBENCH_OPS_ARM_CANCEL_RUNNING,
-            isExtra: true
+            isExtra: true,
+            explanation: "arm-cancel with time running 10 µs an operation, due timers taken every 1 ms"
         ),
         Workload(
             operation: "expire-equal",
-            explanation: "fire all timers, which have the same deadline",
             kind: CBENCH_OPS_EXPIRE_EQUAL,
-            isExtra: true
+            isExtra: true,
+            explanation: "fire all timers, which have the same deadline"
         ),
         Workload(
             operation: "expire-jump",
-            explanation: "fire all timers, uniform in 60 s, after one jump of a century",
             kind: CBENCH_OPS_EXPIRE_JUMP,
-            isExtra: true
+            isExtra: true,
+            explanation: "fire all timers, uniform in 60 s, after one jump of a century"
         ),
     ]
 
     static func comparison(_ workload: Workload, timers: Int) -> OperationComparison {
-        OperationComparison(
+        let rivals = rivals(of: workload.kind).map { rival in
+            OperationRival(id: String(cString: cbench_ops_rival_id(rival))) { seed in
+                try sample(workload.kind, rival, timers: timers, seed: seed)
+            }
+        }
+        return OperationComparison(
             operation: workload.operation,
             explanation: workload.explanation,
             timers: timers,
             baseID: "hrtimer.queue",
             isPinned: true,
             isExtra: workload.isExtra,
-            rivals: rivals(of: workload.kind).map { rival in
-                OperationRival(String(cString: cbench_ops_rival_id(rival))) { seed in
-                    try sample(workload.kind, rival, timers: timers, seed: seed)
-                }
-            }
+            rivals: rivals
         )
     }
 
@@ -112,7 +113,7 @@ enum QueueOperations {
         return OperationSample(
             nsPerOp: result.ns_per_op,
             longestCall_ns: result.longest_call_ns > 0 ? result.longest_call_ns : nil,
-            pollP999_ns: result.poll_p999_ns > 0 ? result.poll_p999_ns : nil,
+            pollP999_ns: result.poll_p999_ns > 0 ? Double(result.poll_p999_ns) : nil,
             bytesPerTimer: result.bytes_per_timer > 0 ? result.bytes_per_timer : nil,
             early: result.early,
             // libevent's deadlines count from its own reading of the clock at each arming, so that two of them may be in

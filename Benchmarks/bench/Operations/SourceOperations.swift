@@ -1,49 +1,25 @@
 import CBench
 import Dispatch
-import Glibc
 import HRTimer
-import Synchronization
 
 /// The costs of a source compared with Dispatch's, where queues or several threads take part.
 enum SourceOperations {
     static func comparisons(ownTimers: Int?) -> [OperationComparison] {
-        [
-            workNow, sourceNow, churnOnThreads(pending: ownTimers ?? 1000), moveOnThreads(pending: ownTimers ?? 1000),
-        ]
-    }
-
-    private static func comparison(
-        _ operation: String,
-        _ explanation: String,
-        timers: Int,
-        baseID: String = "hrtimer.source",
-        _ rivals: [OperationRival]
-    ) -> OperationComparison {
-        OperationComparison(
-            operation: operation,
-            explanation: explanation,
-            timers: timers,
-            baseID: baseID,
-            isPinned: false,
-            isExtra: true,
-            rivals: rivals
-        )
+        [workNow, sourceNow, churnOnThreads(ownTimers ?? 1000), moveOnThreads(ownTimers ?? 1000)]
     }
 }
 
 // Work that is due at once, on a serial queue.
 extension SourceOperations {
     private static var workNow: OperationComparison {
-        comparison(
-            "work-now-on-queue",
-            "give a serial queue a closure that is due now, one after another, until all have run",
-            timers: 1,
+        OperationComparison(
+            operation: "work-now-on-queue",
+            explanation: "give a serial queue a closure that is due now, one after another, until all have run",
             baseID: "hrtimer.engine",
-            [
-                PublicOperations.rival("hrtimer.engine") { _ in
-                    try PublicOperations.withEngine { engine in
-                        post { queue, count in engine.schedule(at: .now, on: queue) { count.addOne() } }
-                    }
+            isExtra: true,
+            rivals: [
+                PublicOperations.onEngine("hrtimer.engine") { engine, _ in
+                    post { queue, count in engine.schedule(at: .now, on: queue) { count.addOne() } }
                 },
                 PublicOperations.rival("dispatch.async-after") { _ in
                     post { queue, count in queue.asyncAfter(deadline: .now()) { count.addOne() } }
@@ -65,23 +41,22 @@ extension SourceOperations {
     private static let calls = 50_000
 
     private static var sourceNow: OperationComparison {
-        comparison(
-            "source-now-on-queue",
-            "a source on a serial queue that its handler schedules for now, again and again",
-            timers: 1,
-            [
-                PublicOperations.rival("hrtimer.source") { _ in
-                    try PublicOperations.withEngine { engine in
-                        try chain { queue, count in
-                            let source = TimerSource(engine: engine, queue: queue)
-                            source.setEventHandler { [unowned source] in
-                                count.addOne()
-                                if count.soFar < calls { source.schedule(deadline: .now) }
-                            }
-                            source.schedule(deadline: .now)
-                            source.activate()
-                            return { source.cancel() }
+        OperationComparison(
+            operation: "source-now-on-queue",
+            explanation: "a source on a serial queue that its handler schedules for now, again and again",
+            baseID: "hrtimer.source",
+            isExtra: true,
+            rivals: [
+                PublicOperations.onEngine("hrtimer.source") { engine, _ in
+                    try chain { queue, count in
+                        let source = TimerSource(engine: engine, queue: queue)
+                        source.setEventHandler { [unowned source] in
+                            count.addOne()
+                            if count.soFar < calls { source.schedule(deadline: .now) }
                         }
+                        source.schedule(deadline: .now)
+                        source.activate()
+                        return { source.cancel() }
                     }
                 },
                 PublicOperations.rival("dispatch.source") { _ in
@@ -118,148 +93,99 @@ extension SourceOperations {
 
 // Operations on several threads.
 extension SourceOperations {
-    private static let threads = 4
-    private static let operationsOfThread = 25_000
+    private static let threads = OperatingThreads(count: 4, operationsOfThread: 25_000)
 
-    private static func churnOnThreads(pending: Int) -> OperationComparison {
-        comparison(
-            "create-arm-cancel-destroy-threads",
-            "create-arm-cancel-destroy by \(threads) threads at once: sources of a group of engines, one engine each, beside one "
-                + "shared engine; Dispatch with a queue each; wall time over all operations",
-            timers: pending,
-            [
-                OperationRival("hrtimer.source") { seed in
-                    try onGroup { group in
-                        try onThreads(seed) { thread, deadlines in
-                            churn(pending, group.engine(for: thread), &deadlines)
-                        }
-                    }
-                },
-                OperationRival("hrtimer.source.one-engine") { seed in
-                    try PublicOperations.withEngine { engine in
-                        try onThreads(seed) { _, deadlines in churn(pending, engine, &deadlines) }
-                    }
-                },
-                OperationRival("dispatch.source") { seed in
-                    try onThreads(seed) { _, deadlines in churnDispatch(pending, &deadlines) }
-                },
-            ]
-        )
-    }
-
-    private static func moveOnThreads(pending: Int) -> OperationComparison {
-        comparison(
-            "move-threads",
-            "\(threads) threads take the deadlines of their sources back and arm them anew, earlier or later: a group of engines "
-                + "beside one shared engine and Dispatch; wall time over all operations",
-            timers: pending,
-            [
-                OperationRival("hrtimer.source") { seed in
-                    try onGroup { group in
-                        try onThreads(seed) { thread, deadlines in
-                            move(pending, group.engine(for: thread), &deadlines)
-                        }
-                    }
-                },
-                OperationRival("hrtimer.source.one-engine") { seed in
-                    try PublicOperations.withEngine { engine in
-                        try onThreads(seed) { _, deadlines in move(pending, engine, &deadlines) }
-                    }
-                },
-                OperationRival("dispatch.source") { seed in
-                    try onThreads(seed) { _, deadlines in moveDispatch(pending, &deadlines) }
-                },
-            ]
-        )
-    }
-
-    private static func onGroup<Result>(_ body: (TimerEngineGroup) throws -> Result) throws -> Result {
-        let group = try TimerEngineGroup(count: threads, .init(name: "bench-ops"))
-        defer { group.shutdown() }
-        return try body(group)
-    }
-
-    private static func source(_ engine: TimerEngine, _ deadlines: inout Deadlines) -> TimerSource {
-        let source = TimerSource(engine: engine)
-        source.setEventHandler(handler: PublicOperations.makeHandler())
-        source.schedule(deadline: MonotonicInstant(nanoseconds: deadlines.any()))
-        source.activate()
-        return source
-    }
-
-    private static func share(_ pending: Int) -> Int { max(1, pending / threads) }
-
-    private static func churn(_ pending: Int, _ engine: TimerEngine, _ deadlines: inout Deadlines) -> Span {
-        let others = (0..<share(pending)).map { _ in source(engine, &deadlines) }
-        defer { others.forEach { $0.cancel() } }
-        return spanOf { _ in source(engine, &deadlines).cancel() }
-    }
-
-    private static func move(_ pending: Int, _ engine: TimerEngine, _ deadlines: inout Deadlines) -> Span {
-        let sources = (0..<share(pending)).map { _ in source(engine, &deadlines) }
-        defer { sources.forEach { $0.cancel() } }
-        let owned = Owned(sources)
-        return spanOf { _ in
-            let deadline = MonotonicInstant(nanoseconds: deadlines.any())
-            owned.with(deadlines.timer(below: sources.count)) {
-                $0.schedule(deadline: .distantFuture)
-                $0.schedule(deadline: deadline)
-            }
-        }
-    }
-
-    private static func churnDispatch(_ pending: Int, _ deadlines: inout Deadlines) -> Span {
-        let queue = DispatchQueue(label: "bench.ops")
-        let others = (0..<share(pending)).map { _ in
-            PublicOperations.dispatchSource(deadlines.any(), on: queue)
-        }
-        defer { others.forEach { $0.cancel() } }
-        return spanOf(drain: { queue.sync {} }) { _ in
-            PublicOperations.dispatchSource(deadlines.any(), on: queue).cancel()
-        }
-    }
-
-    private static func moveDispatch(_ pending: Int, _ deadlines: inout Deadlines) -> Span {
-        let queue = DispatchQueue(label: "bench.ops")
-        let sources = (0..<share(pending)).map { _ in
-            PublicOperations.dispatchSource(deadlines.any(), on: queue)
-        }
-        defer { sources.forEach { $0.cancel() } }
-        let owned = Owned(sources.compactMap { $0 as? DispatchSource })
-        return spanOf(drain: { queue.sync {} }) { _ in
-            let deadline = DispatchTime(instant_ns: deadlines.any())
-            owned.with(deadlines.timer(below: sources.count)) {
-                $0.schedule(deadline: .distantFuture)
-                $0.schedule(deadline: deadline)
-            }
-        }
-    }
-
-    /// The time in which one thread operated.
-    private struct Span: Sendable {
-        let start_ns: Int64
-        let end_ns: Int64
-    }
-
-    private static func spanOf(drain: () -> Void = {}, _ operation: (_ index: Int) -> Void) -> Span {
-        let start_ns = cbench_now_ns()
-        for index in 0..<operationsOfThread { operation(index) }
-        drain()
-        return Span(start_ns: start_ns, end_ns: cbench_now_ns())
-    }
+    /// What one thread does with its timers.
+    private typealias OfThread<Place> = @Sendable (Place, inout Deadlines) -> OperatingThreads.Span
 
     private static func onThreads(
-        _ seed: UInt64,
-        _ body: @escaping @Sendable (_ thread: Int, inout Deadlines) -> Span
-    ) throws -> OperationSample {
-        let before = cbench_usage_now()
-        let spans = try onFreshThreads(threads) { thread in
-            var deadlines = Deadlines(seed: seed &+ UInt64(thread))
-            return body(thread, &deadlines)
-        }
-        let cpu_ns = cbench_usage_now().process_cpu_ns - before.process_cpu_ns
-        let took_ns = (spans.map(\.end_ns).max() ?? 0) - (spans.map(\.start_ns).min() ?? 0)
-        let operations = Double(threads * operationsOfThread)
-        return OperationSample(nsPerOp: Double(took_ns) / operations, cpuPerOp_ns: Double(cpu_ns) / operations)
+        _ operation: String,
+        _ explanation: String,
+        _ pending: Int,
+        ours: @escaping OfThread<TimerEngine>,
+        dispatchs: @escaping OfThread<DispatchQueue>
+    ) -> OperationComparison {
+        OperationComparison(
+            operation: operation,
+            explanation: explanation,
+            timers: pending,
+            baseID: "hrtimer.source",
+            isExtra: true,
+            rivals: [
+                OperationRival(id: "hrtimer.source") { seed in
+                    let group = try TimerEngineGroup(count: threads.count, .init(name: "bench-ops"))
+                    defer { group.shutdown() }
+                    return try threads.measure(seed) { thread, deadlines in
+                        ours(group.engine(for: thread), &deadlines)
+                    }
+                },
+                OperationRival(id: "hrtimer.source.one-engine") { seed in
+                    try PublicOperations.withEngine { engine in
+                        try threads.measure(seed) { _, deadlines in ours(engine, &deadlines) }
+                    }
+                },
+                OperationRival(id: "dispatch.source") { seed in
+                    try threads.measure(seed) { _, deadlines in
+                        dispatchs(DispatchQueue(label: "bench.ops"), &deadlines)
+                    }
+                },
+            ]
+        )
+    }
+
+    private static func churnOnThreads(_ pending: Int) -> OperationComparison {
+        let own = 0..<threads.share(of: pending)
+        return onThreads(
+            "create-arm-cancel-destroy-threads",
+            "create-arm-cancel-destroy by \(threads.count) threads at once: sources of a group of engines, one engine each, "
+                + "beside one shared engine; Dispatch with a queue each; wall time over all operations",
+            pending,
+            ours: { engine, deadlines in
+                let others = own.map { _ in PublicOperations.source(deadlines.any(), on: engine) }
+                defer { for source in others { source.cancel() } }
+                return threads.timeAll { _ in PublicOperations.source(deadlines.any(), on: engine).cancel() }
+            },
+            dispatchs: { queue, deadlines in
+                let others = own.map { _ in PublicOperations.dispatchSource(deadlines.any(), on: queue) }
+                defer { for source in others { source.cancel() } }
+                return threads.timeAll(drain: { queue.sync {} }) { _ in
+                    PublicOperations.dispatchSource(deadlines.any(), on: queue).cancel()
+                }
+            }
+        )
+    }
+
+    private static func moveOnThreads(_ pending: Int) -> OperationComparison {
+        let own = 0..<threads.share(of: pending)
+        return onThreads(
+            "move-threads",
+            "\(threads.count) threads take the deadlines of their sources back and arm them anew, earlier or later: a group "
+                + "of engines beside one shared engine and Dispatch; wall time over all operations",
+            pending,
+            ours: { engine, deadlines in
+                let sources = own.map { _ in PublicOperations.source(deadlines.any(), on: engine) }
+                defer { for source in sources { source.cancel() } }
+                let owned = Owned(sources)
+                return threads.timeAll { _ in
+                    let deadline = MonotonicInstant(nanoseconds: deadlines.any())
+                    owned.with(deadlines.timer(below: own.count)) {
+                        $0.schedule(deadline: .distantFuture)
+                        $0.schedule(deadline: deadline)
+                    }
+                }
+            },
+            dispatchs: { queue, deadlines in
+                let sources = own.map { _ in PublicOperations.dispatchSource(deadlines.any(), on: queue) }
+                defer { for source in sources { source.cancel() } }
+                let owned = Owned(sources.compactMap { $0 as? DispatchSource })
+                return threads.timeAll(drain: { queue.sync {} }) { _ in
+                    let deadline = DispatchTime(instant_ns: deadlines.any())
+                    owned.with(deadlines.timer(below: own.count)) {
+                        $0.schedule(deadline: .distantFuture)
+                        $0.schedule(deadline: deadline)
+                    }
+                }
+            }
+        )
     }
 }

@@ -7,12 +7,10 @@ enum StatisticsOperations {
     static let comparison = OperationComparison(
         operation: "record-lateness",
         explanation: "one fire's statistics: its lateness into the histogram, and the engine's counters",
-        timers: 1,
         baseID: "hrtimer.statistics",
         isPinned: true,
-        isExtra: false,
         rivals: [
-            OperationRival("hrtimer.statistics") { seed in
+            OperationRival(id: "hrtimer.statistics") { seed in
                 let latenesses = Latenesses(seed: seed)
                 let histogram = LatencyHistogram()
                 var statistics = TimerStatistics()
@@ -25,7 +23,7 @@ enum StatisticsOperations {
                 guard UInt64(histogram.count) == statistics.fires else { throw BenchError("a fire was not counted") }
                 return sample
             },
-            OperationRival("limit.loop") { seed in
+            OperationRival(id: "limit.loop") { seed in
                 let latenesses = Latenesses(seed: seed)
                 var sum_ns: Int64 = 0
                 let sample = loop.measure { index in sum_ns &+= latenesses[index] }

@@ -7,61 +7,15 @@ import Synchronization
 enum TaskOperations {
     static func comparisons(ownTimers: Int?) -> [OperationComparison] {
         [
-            comparison(
-                "sleep-cancel",
-                "start a task that sleeps for an hour, cancel it when it sleeps, and wait for its end",
-                base: "hrtimer.clock-sleep",
-                [
-                    rival("hrtimer.clock-sleep") { try await cancelled { try await sleepOurs(for: .seconds(3600)) } },
-                    rival("swift.task-sleep") { try await cancelled { try await Task.sleep(for: .seconds(3600)) } },
-                    rival("hrtimer.engine") { await repeated { _ in cancelOnEngine() } },
-                    rival("dispatch.async-after") { await repeated { _ in cancelAsyncAfter() } },
-                ]
-            ),
-            TimeoutOperations.unused,
-            TimeoutOperations.unsuspended,
+            sleepCancel,
+            timeout("timeout-unused", "an operation that suspends once, and is done long before its timeout of 5 s") {
+                await Task.yield()
+            },
+            timeout("timeout-unsuspended", "an operation that does not suspend, with a timeout of 5 s") {},
             idle,
             SleeperOperations.cancelAll(timers: ownTimers ?? 100_000),
             SleeperOperations.expireAll(timers: ownTimers ?? 100_000),
         ]
-    }
-
-    static func comparison(
-        _ operation: String,
-        _ explanation: String,
-        timers: Int = 1,
-        base: String,
-        isExtra: Bool = false,
-        _ rivals: [OperationRival]
-    ) -> OperationComparison {
-        OperationComparison(
-            operation: operation,
-            explanation: explanation,
-            timers: timers,
-            baseID: base,
-            isPinned: false,
-            isExtra: isExtra,
-            rivals: rivals
-        )
-    }
-
-    /// Returns a rival whose round runs in a detached task on the pool, like ordinary tasks.
-    static func rival(
-        _ id: String,
-        _ body: @escaping @Sendable () async throws -> OperationSample
-    ) -> OperationRival {
-        OperationRival(id) { _ in
-            let done = DispatchSemaphore(value: 0)
-            let outcome = Locked<Result<OperationSample, any Error>?>(nil)
-            Task.detached {
-                let result: Result<OperationSample, any Error>
-                do { result = .success(try await body()) } catch { result = .failure(error) }
-                outcome.withLock { $0 = result }
-                done.signal()
-            }
-            done.wait()
-            return try outcome.withLock { $0 }!.get()
-        }
     }
 
     /// Repeats the operation for a tenth of a second, after a tenth of that for warming up.
@@ -77,31 +31,51 @@ enum TaskOperations {
             index += 1
         }
         let first = index
-        let before = cbench_usage_now()
-        let start_ns = cbench_now_ns()
-        var now_ns = start_ns
+        let meter = OperationMeter()
+        let end_ns = cbench_now_ns() + limit_ns
         repeat {
             for _ in 0..<16 {
                 try await operation(index)
                 index += 1
             }
-            now_ns = cbench_now_ns()
-        } while index - first < count && now_ns < start_ns + limit_ns
-        let after = cbench_usage_now()
-        let operations = Double(index - first)
-        return OperationSample(
-            nsPerOp: Double(now_ns - start_ns) / operations,
-            cpuPerOp_ns: Double(after.process_cpu_ns - before.process_cpu_ns) / operations
-        )
+        } while index - first < count && cbench_now_ns() < end_ns
+        return meter.sample(of: index - first)
     }
 
     static func sleepOurs(for duration: Duration) async throws {
         try await MonotonicClock().sleep(until: .now.advanced(by: duration))
     }
 
+    private static func cancelAsyncAfter() {
+        let item = DispatchWorkItem {}
+        DispatchQueue.global().asyncAfter(deadline: .now() + 3600, execute: item)
+        item.cancel()
+    }
+}
+
+// Sleeps that are cancelled.
+extension TaskOperations {
+    private static var sleepCancel: OperationComparison {
+        OperationComparison(
+            operation: "sleep-cancel",
+            explanation: "start a task that sleeps for an hour, cancel it when it sleeps, and wait for its end",
+            baseID: "hrtimer.clock-sleep",
+            rivals: [
+                .inTask("hrtimer.clock-sleep") { await cancelled { try await sleepOurs(for: .seconds(3600)) } },
+                .inTask("swift.task-sleep") { await cancelled { try await Task.sleep(for: .seconds(3600)) } },
+                // Without a task: the cost of a callback.
+                .inTask("hrtimer.engine") {
+                    await repeated { _ in
+                        TimerEngine.shared.cancel(TimerEngine.shared.schedule(after: .seconds(3600)) { _ in })
+                    }
+                },
+                .inTask("dispatch.async-after") { await repeated { _ in cancelAsyncAfter() } },
+            ]
+        )
+    }
+
     /// Cancels a batch of tasks at a time, so that most of them sleep when they are cancelled.
-    private static func cancelled(_ sleep: @escaping @Sendable () async throws -> Void) async throws -> OperationSample
-    {
+    private static func cancelled(_ sleep: @escaping @Sendable () async throws -> Void) async -> OperationSample {
         let batch = 64
         var sample = await repeated(atMost: 1600) { _ in
             let begun = Begun()
@@ -123,52 +97,97 @@ enum TaskOperations {
     private final class Begun: Sendable {
         let count = Atomic(0)
     }
+}
 
-    /// Without a task: the cost of a callback.
-    private static func cancelOnEngine() {
-        TimerEngine.shared.cancel(TimerEngine.shared.schedule(after: .seconds(3600)) { _ in })
-    }
-
-    static func cancelAsyncAfter() {
-        let item = DispatchWorkItem {}
-        DispatchQueue.global().asyncAfter(deadline: .now() + 3600, execute: item)
-        item.cancel()
-    }
-
-    private static let idle = comparison(
-        "idle-touch",
-        "a request has come: the connection's idle timeout of 30 s begins anew",
-        base: "hrtimer.idle-timeout",
-        [
-            rival("hrtimer.idle-timeout") {
-                let idle = IdleTimeout(.seconds(30)) {}
-                defer { idle.cancel() }
-                return await repeated(atMost: 1_000_000) { _ in idle.touch() }
-            },
-            rival("hrtimer.source") {
-                let source = TimerSource()
-                source.setEventHandler {}
-                source.schedule(after: .seconds(30))
-                source.activate()
-                defer { source.cancel() }
-                return await repeated(atMost: 1_000_000) { _ in source.schedule(after: .seconds(30)) }
-            },
-            rival("dispatch.source") {
-                let source = DispatchSource.makeTimerSource(queue: .global())
-                source.setEventHandler {}
-                source.schedule(deadline: .now() + 30)
-                source.activate()
-                defer { source.cancel() }
-                return await repeated { _ in source.schedule(deadline: .now() + 30) }
-            },
-            rival("swift.task-sleep") {
-                var watch = Task.detached { try? await Task.sleep(for: .seconds(30)) }
-                defer { watch.cancel() }
-                return await repeated { _ in
+// Timeouts that are not used: their cost for an operation that ends in time.
+extension TaskOperations {
+    private static func timeout(
+        _ name: String,
+        _ explanation: String,
+        _ operation: @escaping @Sendable () async -> Void
+    ) -> OperationComparison {
+        var rivals: [OperationRival] = []
+        #if compiler(>=6.2)
+        rivals.append(
+            .inTask("hrtimer.with-timeout") {
+                try await repeated { _ in try await withTimeout(.seconds(5), operation: operation) }
+            }
+        )
+        #endif
+        rivals += [
+            .inTask("swift.race") { try await repeated { _ in try await race(operation) } },
+            .inTask("swift.task-sleep") {
+                await repeated { _ in
+                    let watch = Task.detached { try? await Task.sleep(for: .seconds(5)) }
+                    await operation()
                     watch.cancel()
-                    watch = Task.detached { try? await Task.sleep(for: .seconds(30)) }
                 }
             },
+            .inTask("dispatch.async-after") {
+                await repeated { _ in
+                    await operation()
+                    cancelAsyncAfter()
+                }
+            },
+            .inTask("none") { await repeated { _ in await operation() } },
         ]
-    )
+        return OperationComparison(
+            operation: name,
+            explanation: explanation,
+            baseID: rivals[0].id,
+            rivals: rivals
+        )
+    }
+
+    /// The usual implementation: the operation and a sleep in two child tasks, of which the first to end counts.
+    private static func race(_ operation: @escaping @Sendable () async -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await operation() }
+            group.addTask {
+                try await Task.sleep(for: .seconds(5))
+                throw CancellationError()
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private static var idle: OperationComparison {
+        OperationComparison(
+            operation: "idle-touch",
+            explanation: "a request has come: the connection's idle timeout of 30 s begins anew",
+            baseID: "hrtimer.idle-timeout",
+            rivals: [
+                .inTask("hrtimer.idle-timeout") {
+                    let idle = IdleTimeout(.seconds(30)) {}
+                    defer { idle.cancel() }
+                    return await repeated(atMost: 1_000_000) { _ in idle.touch() }
+                },
+                .inTask("hrtimer.source") {
+                    let source = TimerSource()
+                    source.setEventHandler {}
+                    source.schedule(after: .seconds(30))
+                    source.activate()
+                    defer { source.cancel() }
+                    return await repeated(atMost: 1_000_000) { _ in source.schedule(after: .seconds(30)) }
+                },
+                .inTask("dispatch.source") {
+                    let source = DispatchSource.makeTimerSource(queue: .global())
+                    source.setEventHandler {}
+                    source.schedule(deadline: .now() + 30)
+                    source.activate()
+                    defer { source.cancel() }
+                    return await repeated { _ in source.schedule(deadline: .now() + 30) }
+                },
+                .inTask("swift.task-sleep") {
+                    var watch = Task.detached { try? await Task.sleep(for: .seconds(30)) }
+                    defer { watch.cancel() }
+                    return await repeated { _ in
+                        watch.cancel()
+                        watch = Task.detached { try? await Task.sleep(for: .seconds(30)) }
+                    }
+                },
+            ]
+        )
+    }
 }

@@ -10,38 +10,37 @@ enum WatchedOperations {
                 "a fire of a thousand at one instant: of an engine that nobody watches, watched and in time, watched and late",
             timers: 1000,
             baseID: "hrtimer.engine",
-            isPinned: false,
-            isExtra: false,
             rivals: [
-                rival("hrtimer.engine", beyond: nil),
-                rival("hrtimer.engine.watched", beyond: .seconds(3600)),
-                rival("hrtimer.engine.recorded", beyond: .seconds(3600), isRecorded: true),
-                rival("hrtimer.engine.late", beyond: .zero),
+                OperationRival(id: "hrtimer.engine") { _ in try fires { _ in } },
+                OperationRival(id: "hrtimer.engine.watched") { _ in
+                    try fires { $0.onLate(beyond: .seconds(3600)) { _ in } }
+                },
+                OperationRival(id: "hrtimer.engine.recorded") { _ in
+                    try fires {
+                        $0.flightRecorder = FlightRecorder(lateBeyond: .seconds(3600))
+                        $0.onLate(beyond: .seconds(3600)) { _ in }
+                    }
+                },
+                OperationRival(id: "hrtimer.engine.late") { _ in try fires { $0.onLate(beyond: .zero) { _ in } } },
             ]
         ),
         OperationComparison(
             operation: "watched-wake",
             explanation:
                 "a fire of its own wake-up, each 200 us: with what a watch reads when the thread goes to sleep",
-            timers: 1,
             baseID: "hrtimer.engine",
-            isPinned: false,
-            isExtra: false,
             rivals: [
-                OperationRival("hrtimer.engine") { _ in try wakes(isWatched: false) },
-                OperationRival("hrtimer.engine.watched") { _ in try wakes(isWatched: true) },
+                OperationRival(id: "hrtimer.engine") { _ in try wakes(isWatched: false) },
+                OperationRival(id: "hrtimer.engine.watched") { _ in try wakes(isWatched: true) },
             ]
         ),
     ]
 
-    private static func rival(_ id: String, beyond bound: Duration?, isRecorded: Bool = false) -> OperationRival {
-        OperationRival(id) { _ in
-            try FireOperations.fireAll(1000) { count in
-                let crowd = try EngineCrowd(count: count)
-                if isRecorded { crowd.engine.flightRecorder = FlightRecorder(lateBeyond: .seconds(3600)) }
-                if let bound { crowd.engine.onLate(beyond: bound) { _ in } }
-                return crowd
-            }
+    private static func fires(_ watch: (TimerEngine) -> Void) throws -> OperationSample {
+        try FireOperations.fireAll(1000) { count in
+            let crowd = try EngineCrowd(count: count)
+            watch(crowd.engine)
+            return crowd
         }
     }
 

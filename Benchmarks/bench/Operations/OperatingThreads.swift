@@ -1,0 +1,72 @@
+import CBench
+
+/// Several threads that operate at the same time, each on timers of its own, so that they share only what holds the timers.
+struct OperatingThreads: Sendable {
+    let count: Int
+    let operationsOfThread: Int
+
+    /// What one thread measured.
+    struct Span: Sendable {
+        let start_ns: Int64
+        let end_ns: Int64
+        /// Nil where operations are not timed one by one.
+        var longest_ns: Int64?
+        var allocations: UInt64?
+    }
+
+    var operations: Int { count * operationsOfThread }
+
+    /// Returns each thread's number of timers.
+    func share(of timers: Int) -> Int { max(1, timers / count) }
+
+    /// Runs `body` on all threads, and returns the wall time over all operations.
+    func measure(
+        _ seed: UInt64,
+        _ body: @escaping @Sendable (_ thread: Int, inout Deadlines) -> Span
+    ) throws -> OperationSample {
+        let before = cbench_usage_now()
+        let spans = try onFreshThreads(count) { thread in
+            var deadlines = Deadlines(seed: seed &+ UInt64(thread))
+            return body(thread, &deadlines)
+        }
+        let cpu_ns = cbench_usage_now().process_cpu_ns - before.process_cpu_ns
+        let took_ns = (spans.map(\.end_ns).max() ?? 0) - (spans.map(\.start_ns).min() ?? 0)
+        let allocations = spans.compactMap(\.allocations)
+        return OperationSample(
+            nsPerOp: Double(took_ns) / Double(operations),
+            cpuPerOp_ns: Double(cpu_ns) / Double(operations),
+            longestCall_ns: spans.compactMap(\.longest_ns).max(),
+            allocationsPerOp: allocations.isEmpty ? nil : blocksPerOp(allocations.reduce(0, +), operations)
+        )
+    }
+
+    /// Times a thread's operations together. `drain` returns when other threads have finished what the operations passed
+    /// to them.
+    func timeAll(drain: () -> Void = {}, _ operation: (_ index: Int) -> Void) -> Span {
+        let start_ns = cbench_now_ns()
+        for index in 0..<operationsOfThread { operation(index) }
+        drain()
+        return Span(start_ns: start_ns, end_ns: cbench_now_ns())
+    }
+
+    /// Times each operation of a thread separately, where the longest pause matters; a clock reading is short compared with
+    /// a contended lock.
+    func timeEach(_ operation: (_ index: Int) -> Void) -> Span {
+        let allocations = cbench_thread_allocations()
+        let start_ns = cbench_now_ns()
+        var before_ns = start_ns
+        var longest_ns: Int64 = 0
+        for index in 0..<operationsOfThread {
+            operation(index)
+            let after_ns = cbench_now_ns()
+            longest_ns = max(longest_ns, after_ns - before_ns)
+            before_ns = after_ns
+        }
+        return Span(
+            start_ns: start_ns,
+            end_ns: before_ns,
+            longest_ns: longest_ns,
+            allocations: cbench_thread_allocations() - allocations
+        )
+    }
+}
