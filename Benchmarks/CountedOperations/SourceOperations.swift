@@ -2,59 +2,47 @@ import HRTimer
 
 /// One-shot sources, whose handlers the engine calls.
 enum SourceOperations {
-    static let all: [CountedOperation] = [
-        CountedOperation(face, "activate", activate),
-        CountedOperation(face, "schedule-later", scheduleLater),
-        CountedOperation(face, "schedule-earlier", scheduleEarlier),
-        CountedOperation(face, "fire", fire),
-        CountedOperation(face, "cancel", cancel),
+    static let all = [
+        CountedOperation("TimerSource", "activate") { world in
+            let engine = try world.makeEngine()
+            let deadlines = world.deadlines()
+            var sources: [TimerSource] = []
+            sources.reserveCapacity(deadlines.count)
+            return { count in
+                for index in 0..<count { sources.append(source(engine, deadlines[index])) }
+            }
+        },
+        // Takes no lock: see `TimerSource.schedule`.
+        CountedOperation("TimerSource", "schedule-later") { world in
+            let sources = try crowd(world)
+            let later = world.deadlines(later: .seconds(1))
+            return { count in
+                for index in 0..<count { sources[index].schedule(deadline: later[index]) }
+            }
+        },
+        CountedOperation("TimerSource", "schedule-earlier") { world in
+            let sources = try crowd(world)
+            let earlier = world.deadlines(later: .seconds(-1))
+            return { count in
+                for index in 0..<count { sources[index].schedule(deadline: earlier[index]) }
+            }
+        },
+        CountedOperation("TimerSource", "fire") { world in
+            let engine = try world.makeEngine()
+            let sources = (0..<CountedOperation.most).map { source(engine, world.batchDeadline($0)) }
+            return { count in
+                world.fire(first: count)
+                world.check(engine.statistics, fires: count)
+                withExtendedLifetime(sources) {}
+            }
+        },
+        CountedOperation("TimerSource", "cancel") { world in
+            let sources = try crowd(world)
+            return { count in
+                for index in 0..<count { sources[index].cancel() }
+            }
+        },
     ]
-
-    private static let face = "TimerSource"
-
-    private static func activate(_ world: FrozenWorld) throws -> (Int) -> Void {
-        let engine = try world.makeEngine()
-        let deadlines = world.deadlines()
-        var sources: [TimerSource] = []
-        sources.reserveCapacity(deadlines.count)
-        return { count in
-            for index in 0..<count { sources.append(source(engine, deadlines[index])) }
-        }
-    }
-
-    /// Takes no lock: see `TimerSource.schedule`.
-    private static func scheduleLater(_ world: FrozenWorld) throws -> (Int) -> Void {
-        let sources = try crowd(world)
-        let later = world.deadlines(later: .seconds(1))
-        return { count in
-            for index in 0..<count { sources[index].schedule(deadline: later[index]) }
-        }
-    }
-
-    private static func scheduleEarlier(_ world: FrozenWorld) throws -> (Int) -> Void {
-        let sources = try crowd(world)
-        let earlier = world.deadlines(later: .seconds(-1))
-        return { count in
-            for index in 0..<count { sources[index].schedule(deadline: earlier[index]) }
-        }
-    }
-
-    private static func fire(_ world: FrozenWorld) throws -> (Int) -> Void {
-        let engine = try world.makeEngine()
-        let sources = (0..<CountedOperation.most).map { source(engine, world.batchDeadline($0)) }
-        return { count in
-            world.fire(first: count)
-            world.check(engine.statistics, fires: count)
-            withExtendedLifetime(sources) {}
-        }
-    }
-
-    private static func cancel(_ world: FrozenWorld) throws -> (Int) -> Void {
-        let sources = try crowd(world)
-        return { count in
-            for index in 0..<count { sources[index].cancel() }
-        }
-    }
 
     private static func crowd(_ world: FrozenWorld) throws -> [TimerSource] {
         let engine = try world.makeEngine()
