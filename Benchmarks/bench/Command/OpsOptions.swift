@@ -104,7 +104,6 @@ struct OpsOptions: ParsableArguments {
             all += threads.flatMap { ContendedOperations.comparisons(timers: size, threads: $0) }
         }
         all += publicSizes.filter { $0 >= MemoryOperations.fewestTimers }.map(MemoryOperations.comparison)
-        all += SourceOperations.comparisons(ownTimers: ownTimers)
         all += CoalesceOperations.comparisons(ownTimers: ownTimers)
         all += TaskOperations.comparisons(ownTimers: ownTimers)
         all += PacingOperations.comparisons + WatchedOperations.comparisons

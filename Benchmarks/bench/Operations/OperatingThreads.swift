@@ -9,9 +9,8 @@ struct OperatingThreads: Sendable {
     struct Span: Sendable {
         let start_ns: Int64
         let end_ns: Int64
-        /// Nil where operations are not timed one by one.
-        var longest_ns: Int64?
-        var allocations: UInt64?
+        let longest_ns: Int64
+        let allocations: UInt64
     }
 
     var operations: Int { count * operationsOfThread }
@@ -31,22 +30,12 @@ struct OperatingThreads: Sendable {
         }
         let cpu_ns = cbench_usage_now().process_cpu_ns - before.process_cpu_ns
         let took_ns = (spans.map(\.end_ns).max() ?? 0) - (spans.map(\.start_ns).min() ?? 0)
-        let allocations = spans.compactMap(\.allocations)
         return OperationSample(
             nsPerOp: Double(took_ns) / Double(operations),
             cpuPerOp_ns: Double(cpu_ns) / Double(operations),
-            longestCall_ns: spans.compactMap(\.longest_ns).max(),
-            allocationsPerOp: allocations.isEmpty ? nil : blocksPerOp(allocations.reduce(0, +), operations)
+            longestCall_ns: spans.map(\.longest_ns).max(),
+            allocationsPerOp: blocksPerOp(spans.map(\.allocations).reduce(0, +), operations)
         )
-    }
-
-    /// Times a thread's operations together. `drain` returns when other threads have finished what the operations passed
-    /// to them.
-    func timeAll(drain: () -> Void = {}, _ operation: (_ index: Int) -> Void) -> Span {
-        let start_ns = cbench_now_ns()
-        for index in 0..<operationsOfThread { operation(index) }
-        drain()
-        return Span(start_ns: start_ns, end_ns: cbench_now_ns())
     }
 
     /// Times each operation of a thread separately, where the longest pause matters; a clock reading is short compared with

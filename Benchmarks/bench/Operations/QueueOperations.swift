@@ -6,8 +6,6 @@ enum QueueOperations {
     struct Workload: Sendable {
         let operation: String
         let kind: cbench_ops_workload
-        /// Whether it is measured only on request.
-        var isExtra = false
         let explanation: String
     }
 
@@ -48,24 +46,6 @@ enum QueueOperations {
             kind: CBENCH_OPS_PASS,
             explanation: "let 1 ms pass in which nothing is due, the first timer in a day; an operation is 1 ms"
         ),
-        Workload(
-            operation: "arm-cancel-running",
-            kind: CBENCH_OPS_ARM_CANCEL_RUNNING,
-            isExtra: true,
-            explanation: "arm-cancel with time running 10 µs an operation, due timers taken every 1 ms"
-        ),
-        Workload(
-            operation: "expire-equal",
-            kind: CBENCH_OPS_EXPIRE_EQUAL,
-            isExtra: true,
-            explanation: "fire all timers, which have the same deadline"
-        ),
-        Workload(
-            operation: "expire-jump",
-            kind: CBENCH_OPS_EXPIRE_JUMP,
-            isExtra: true,
-            explanation: "fire all timers, uniform in 60 s, after one jump of a century"
-        ),
     ]
 
     static func comparison(_ workload: Workload, timers: Int) -> OperationComparison {
@@ -80,7 +60,6 @@ enum QueueOperations {
             timers: timers,
             baseID: "hrtimer.queue",
             isPinned: true,
-            isExtra: workload.isExtra,
             rivals: rivals
         )
     }
@@ -96,7 +75,7 @@ enum QueueOperations {
             return [CBENCH_OPS_HRT_QUEUE, CBENCH_OPS_HRT_QUEUE_OWNER, CBENCH_OPS_HRT_QUEUE_TOLERANT]
                 + queues.dropFirst()
                 + [CBENCH_OPS_LIBEVENT, CBENCH_OPS_TOUCH_TOKEN] + limits
-        case CBENCH_OPS_ARM_CANCEL_RUNNING, CBENCH_OPS_ARM_CANCEL_EQUAL: return queues + [CBENCH_OPS_LIBEVENT] + limits
+        case CBENCH_OPS_ARM_CANCEL_EQUAL: return queues + [CBENCH_OPS_LIBEVENT] + limits
         default: return queues + [CBENCH_OPS_LIBEVENT]
         }
     }
