@@ -5,12 +5,7 @@
 #include <stdlib.h>
 
 #include "cbench_kernel.h"
-
-// Both headers declare a cbench_fire: cbench_kernel.h the type of a measured fire, ops_rival.h a
-// function of the rivals.
-#define cbench_fire cbench_rival_fire
 #include "ops_rival.h"
-#undef cbench_fire
 
 struct cbench_locked_heap {
     pthread_mutex_t mutex;

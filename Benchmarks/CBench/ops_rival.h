@@ -14,7 +14,7 @@ struct cbench_fired {
     uint64_t inversions;
 };
 
-static inline void cbench_fire(struct cbench_fired *fired, int64_t deadline_ns) {
+static inline void cbench_count_fired(struct cbench_fired *fired, int64_t deadline_ns) {
     fired->count++;
     fired->early += deadline_ns > fired->now_ns;
     fired->inversions += deadline_ns < fired->previous_ns;

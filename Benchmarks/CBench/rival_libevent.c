@@ -28,7 +28,7 @@ static void on_timer(evutil_socket_t descriptor, short what, void *opaque) {
     (void)descriptor;
     (void)what;
     struct timer *timer = opaque;
-    cbench_fire(timer->rival->fired, timer->deadline_ns);
+    cbench_count_fired(timer->rival->fired, timer->deadline_ns);
 }
 
 static void destroy(void *opaque) {

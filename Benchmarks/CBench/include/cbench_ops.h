@@ -39,8 +39,8 @@ typedef enum {
     CBENCH_OPS_HRT_QUEUE = 0,          // our queue, by tokens
     CBENCH_OPS_HRT_QUEUE_OWNER,        // our queue, by slots: timers that are armed repeatedly
     CBENCH_OPS_HRT_QUEUE_TOLERANT,     // our queue, by tokens, each with a tolerance of 10 ms
-    CBENCH_OPS_BINARY_HEAP,            // of indices, each node stores its place; by tokens
-    CBENCH_OPS_QUATERNARY_HEAP,        // deadlines cached in its array; by tokens
+    CBENCH_OPS_BINARY_HEAP,            // deadlines cached in its array; by tokens
+    CBENCH_OPS_QUATERNARY_HEAP,        // the same with four children per node
     CBENCH_OPS_QUATERNARY_HEAP_OWNER,  // the quaternary heap by slots
     CBENCH_OPS_LIBEVENT,               // libevent's timers, through its API
     CBENCH_OPS_NULL,                   // does nothing: the cost of the loop

@@ -1,12 +1,12 @@
-// A heap with four children per node, in the layout of libev's: deadlines are cached in its array,
-// so that a comparison reads nothing else. A 32-bit count of armings keeps equal deadlines in
-// order. Used once behind the same tokens as our queue, and once by slots, for an owner.
+// A heap with two or four children per node, in the layout of libev's: deadlines are cached in its
+// array, so that a comparison reads nothing else. A 32-bit count of armings keeps equal deadlines
+// in order. Used behind the same tokens as our queue, and by slots, for an owner.
 #include <stdlib.h>
 
 #include "hrt_queue.h"
 #include "ops_rival.h"
 
-enum { FAN = 4, NOT_ARMED = UINT32_MAX, NO_SLOT = UINT32_MAX };
+enum { NOT_ARMED = UINT32_MAX, NO_SLOT = UINT32_MAX };
 
 struct entry {
     int64_t deadline_ns;
@@ -29,12 +29,14 @@ struct heap {
     uint32_t first_free;
     uint32_t count;
     uint32_t armings;
+    uint32_t fan;  // children per node: 2 or 4
     size_t timers;
 };
 
-static void *create(size_t timers) {
+static void *create(size_t timers, uint32_t fan) {
     struct heap *heap = calloc(1, sizeof *heap);
     if (heap == NULL) return NULL;
+    heap->fan = fan;
     heap->timers = timers;
     heap->entries = cbench_map(timers * sizeof *heap->entries);
     heap->slots = cbench_map(timers * sizeof *heap->slots);
@@ -42,6 +44,9 @@ static void *create(size_t timers) {
     heap->first_free = NO_SLOT;
     return heap->entries == NULL || heap->slots == NULL || heap->tokens == NULL ? NULL : heap;
 }
+
+static void *create_binary(size_t timers) { return create(timers, 2); }
+static void *create_quaternary(size_t timers) { return create(timers, 4); }
 
 static void destroy(void *opaque) {
     struct heap *heap = opaque;
@@ -61,53 +66,47 @@ static void put(struct heap *heap, uint32_t place, struct entry entry) {
     heap->slots[entry.slot].place = place;
 }
 
-static void rise(struct heap *heap, uint32_t place, struct entry entry) {
-    while (place > 0) {
-        uint32_t parent = (place - 1) / FAN;
-        if (!is_before(&entry, &heap->entries[parent])) break;
-        put(heap, place, heap->entries[parent]);
-        place = parent;
+// Puts an entry into the free `place`, or where the order needs it above or below.
+static inline void put_in_order_of(struct heap *heap, uint32_t fan, uint32_t place,
+                                   struct entry entry) {
+    uint32_t free = place;
+    while (free > 0 && is_before(&entry, &heap->entries[(free - 1) / fan])) {
+        put(heap, free, heap->entries[(free - 1) / fan]);
+        free = (free - 1) / fan;
     }
-    put(heap, place, entry);
-}
-
-static void sink(struct heap *heap, uint32_t place, struct entry entry) {
-    for (;;) {
-        uint32_t child = place * FAN + 1;
-        if (child >= heap->count) break;
-        uint32_t end = child + FAN < heap->count ? child + FAN : heap->count;
-        uint32_t least = child;
-        for (child++; child < end; child++) {
+    bool may_sink = free == place;
+    while (may_sink && free * fan + 1 < heap->count) {
+        uint32_t least = free * fan + 1;
+        uint32_t end = least + fan < heap->count ? least + fan : heap->count;
+        for (uint32_t child = least + 1; child < end; child++) {
             if (is_before(&heap->entries[child], &heap->entries[least])) least = child;
         }
         if (!is_before(&heap->entries[least], &entry)) break;
-        put(heap, place, heap->entries[least]);
-        place = least;
+        put(heap, free, heap->entries[least]);
+        free = least;
     }
-    put(heap, place, entry);
+    put(heap, free, entry);
 }
 
-static void rise_or_sink(struct heap *heap, uint32_t place, struct entry entry) {
-    if (place > 0 && is_before(&entry, &heap->entries[(place - 1) / FAN])) {
-        rise(heap, place, entry);
+// In each branch the compiler knows the number of children.
+static void put_in_order(struct heap *heap, uint32_t place, struct entry entry) {
+    if (heap->fan == 2) {
+        put_in_order_of(heap, 2, place, entry);
     } else {
-        sink(heap, place, entry);
+        put_in_order_of(heap, 4, place, entry);
     }
 }
 
-static void remove_at(struct heap *heap, uint32_t place) {
-    heap->slots[heap->entries[place].slot].place = NOT_ARMED;
+static void remove_at(struct heap *heap, uint32_t at) {
+    heap->slots[heap->entries[at].slot].place = NOT_ARMED;
     struct entry last = heap->entries[--heap->count];
-    if (place < heap->count) rise_or_sink(heap, place, last);
+    if (at < heap->count) put_in_order(heap, at, last);
 }
 
 static void arm(struct heap *heap, uint32_t slot, int64_t deadline_ns) {
     struct entry entry = {deadline_ns, slot, heap->armings++};
-    if (heap->slots[slot].place == NOT_ARMED) {
-        rise(heap, heap->count++, entry);
-    } else {
-        rise_or_sink(heap, heap->slots[slot].place, entry);
-    }
+    bool is_new = heap->slots[slot].place == NOT_ARMED;
+    put_in_order(heap, is_new ? heap->count++ : heap->slots[slot].place, entry);
 }
 
 static void disarm(struct heap *heap, uint32_t slot) {
@@ -132,16 +131,19 @@ static void add(void *opaque, size_t timer, int64_t deadline_ns) {
     arm(heap, slot, deadline_ns);
 }
 
-static void replace(void *opaque, size_t timer, int64_t deadline_ns) {
+static void cancel(void *opaque, size_t timer) {
     struct heap *heap = opaque;
     hrt_token token = heap->tokens[timer];
-    if (is_live(heap, token)) {
-        disarm(heap, token.slot);
-        heap->slots[token.slot] =
-            (struct slot){.place = heap->first_free, .generation = token.generation + 1};
-        heap->first_free = token.slot;
-    }
-    add(heap, timer, deadline_ns);
+    if (!is_live(heap, token)) return;
+    disarm(heap, token.slot);
+    heap->slots[token.slot] =
+        (struct slot){.place = heap->first_free, .generation = token.generation + 1};
+    heap->first_free = token.slot;
+}
+
+static void replace(void *opaque, size_t timer, int64_t deadline_ns) {
+    cancel(opaque, timer);
+    add(opaque, timer, deadline_ns);
 }
 
 static void move(void *opaque, size_t timer, int64_t deadline_ns) {
@@ -167,7 +169,7 @@ static int64_t next_ns(void *opaque) {
 static bool take_due(void *opaque, int64_t now_ns, struct cbench_fired *fired) {
     struct heap *heap = opaque;
     while (heap->count > 0 && heap->entries[0].deadline_ns <= now_ns) {
-        cbench_fire(fired, heap->entries[0].deadline_ns);
+        cbench_count_fired(fired, heap->entries[0].deadline_ns);
         remove_at(heap, 0);
     }
     return false;
@@ -178,13 +180,20 @@ static size_t memory_bytes(void *opaque) {
     return heap->timers * (sizeof *heap->entries + sizeof *heap->slots);
 }
 
+const struct cbench_queue_ops cbench_rival_binary_heap = {
+    .id = "heap.binary", .create = create_binary, .destroy = destroy, .add = add,
+    .replace = replace, .move = move, .next_ns = next_ns, .take_due = take_due,
+    .memory_bytes = memory_bytes, .cancel = cancel,
+};
+
 const struct cbench_queue_ops cbench_rival_quaternary_heap = {
-    .id = "heap.quaternary", .create = create, .destroy = destroy, .add = add, .replace = replace,
-    .move = move, .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+    .id = "heap.quaternary", .create = create_quaternary, .destroy = destroy, .add = add,
+    .replace = replace, .move = move, .next_ns = next_ns, .take_due = take_due,
+    .memory_bytes = memory_bytes,
 };
 
 const struct cbench_queue_ops cbench_rival_quaternary_heap_owner = {
-    .id = "heap.quaternary-owner", .create = create, .destroy = destroy, .add = add,
+    .id = "heap.quaternary-owner", .create = create_quaternary, .destroy = destroy, .add = add,
     .replace = owner_replace, .move = owner_move, .next_ns = next_ns, .take_due = take_due,
     .memory_bytes = memory_bytes,
 };
