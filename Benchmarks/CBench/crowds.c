@@ -1,4 +1,5 @@
-// Crowds of timers as a C program would implement them, on the calling thread.
+// Crowds of timers as a C program would implement them, on the calling thread: one timerfd for each
+// timer, or libevent's timers.
 #include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
@@ -8,129 +9,96 @@
 #include <unistd.h>
 
 #include "cbench_tally.h"
+#include "kernel_wait.h"
 
-// The argument of libevent's callback.
-struct event_pair {
-    struct event *event;
+struct timer {
     cbench_member *member;
+    int file;             // -1 for libevent's timers
+    struct event *event;  // NULL for a file
 };
 
 struct cbench_crowd {
-    cbench_member *members;
-    size_t count;
-    void (*run)(struct cbench_crowd *crowd, int64_t until_ns);
-    void (*destroy)(struct cbench_crowd *crowd);
-    // For timerfd.
     int epoll_fd;
-    int *descriptors;
-    // For libevent.
     struct event_base *base;
-    struct event_pair *events;
-    struct event *end;
+    struct event *end;  // ends the base's loop
+    size_t count;
+    struct timer timers[];
 };
 
-void cbench_crowd_run(cbench_crowd *crowd, int64_t until_ns) { crowd->run(crowd, until_ns); }
-
 void cbench_crowd_destroy(cbench_crowd *crowd) {
-    crowd->destroy(crowd);
+    for (size_t i = 0; i < crowd->count; i++) {
+        if (crowd->timers[i].file >= 0) close(crowd->timers[i].file);
+        if (crowd->timers[i].event != NULL) event_free(crowd->timers[i].event);
+    }
+    if (crowd->epoll_fd >= 0) close(crowd->epoll_fd);
+    if (crowd->end != NULL) event_free(crowd->end);
+    if (crowd->base != NULL) event_base_free(crowd->base);
     free(crowd);
 }
 
-static cbench_crowd *crowd_of(cbench_member *members, size_t count) {
-    cbench_crowd *crowd = calloc(1, sizeof *crowd);
+// Creates the crowd by `prepare`, and each timer by `add`, which return 0 or an errno.
+static cbench_crowd *create(cbench_member *members, size_t count, int (*prepare)(cbench_crowd *),
+                            int (*add)(cbench_crowd *, struct timer *)) {
+    cbench_crowd *crowd = calloc(1, sizeof *crowd + count * sizeof crowd->timers[0]);
     if (crowd == NULL) return NULL;
-    crowd->members = members;
-    crowd->count = count;
     crowd->epoll_fd = -1;
-    return crowd;
-}
-
-static cbench_crowd *failed(cbench_crowd *crowd, int error) {
+    int error = prepare(crowd);
+    while (error == 0 && crowd->count < count) {
+        struct timer *timer = &crowd->timers[crowd->count];
+        *timer = (struct timer){.member = &members[crowd->count++], .file = -1};
+        error = add(crowd, timer);
+    }
+    if (error == 0) return crowd;
     cbench_crowd_destroy(crowd);
     errno = error;
     return NULL;
 }
 
-// One timerfd for each timer.
-
-static void destroy_timerfds(cbench_crowd *crowd) {
-    for (size_t i = 0; crowd->descriptors != NULL && i < crowd->count; i++) {
-        if (crowd->descriptors[i] >= 0) close(crowd->descriptors[i]);
+// Raises the limit of open descriptors to the most that the process may have.
+static int open_epoll(cbench_crowd *crowd) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
     }
-    free(crowd->descriptors);
-    if (crowd->epoll_fd >= 0) close(crowd->epoll_fd);
+    crowd->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    return crowd->epoll_fd < 0 ? errno : 0;
 }
 
-static void run_timerfds(cbench_crowd *crowd, int64_t until_ns) {
+static int add_file(cbench_crowd *crowd, struct timer *timer) {
+    timer->file = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (timer->file < 0) return errno;
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = timer};
+    struct itimerspec spec = {
+        .it_value = hrt_timespec_from_ns(timer->member->next_ns),
+        .it_interval = hrt_timespec_from_ns(timer->member->interval_ns),
+    };
+    if (epoll_ctl(crowd->epoll_fd, EPOLL_CTL_ADD, timer->file, &event) != 0) return errno;
+    return timerfd_settime(timer->file, TFD_TIMER_ABSTIME, &spec, NULL) == 0 ? 0 : errno;
+}
+
+static void run_files(cbench_crowd *crowd, int64_t until_ns) {
     enum { BATCH = 64 };
     struct epoll_event events[BATCH];
-    int64_t now_ns;
-    while ((now_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC)) < until_ns) {
-        int64_t left_ms = (until_ns - now_ns + 999999) / 1000000;
-        int ready = epoll_wait(crowd->epoll_fd, events, BATCH, (int)left_ms);
+    int64_t left_ns;
+    while ((left_ns = cbench_left_ns(until_ns)) > 0) {
+        int ready = epoll_wait(crowd->epoll_fd, events, BATCH, (int)((left_ns + 999999) / 1000000));
         for (int i = 0; i < ready; i++) {
-            size_t index = events[i].data.u64;
+            struct timer *timer = events[i].data.ptr;
             uint64_t expirations;
-            if (read(crowd->descriptors[index], &expirations, sizeof expirations) > 0) {
-                cbench_member_fire_for(&crowd->members[index], expirations);
+            if (read(timer->file, &expirations, sizeof expirations) > 0) {
+                cbench_member_fire_for(timer->member, expirations);
             }
         }
     }
 }
 
-// Raises the limit of open descriptors to the most that the process may have.
-static void allow_descriptors(void) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static int add_timerfd(cbench_crowd *crowd, size_t index) {
-    int descriptor = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (descriptor < 0) return errno;
-    crowd->descriptors[index] = descriptor;
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = index};
-    struct itimerspec spec = {
-        .it_value = hrt_timespec_from_ns(crowd->members[index].next_ns),
-        .it_interval = hrt_timespec_from_ns(crowd->members[index].interval_ns),
-    };
-    if (epoll_ctl(crowd->epoll_fd, EPOLL_CTL_ADD, descriptor, &event) != 0) return errno;
-    return timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &spec, NULL) == 0 ? 0 : errno;
-}
-
-cbench_crowd *cbench_timerfd_crowd(cbench_member *members, size_t count) {
-    cbench_crowd *crowd = crowd_of(members, count);
-    if (crowd == NULL) return NULL;
-    crowd->run = run_timerfds;
-    crowd->destroy = destroy_timerfds;
-    allow_descriptors();
-    crowd->descriptors = malloc(count * sizeof crowd->descriptors[0]);
-    if (crowd->descriptors == NULL) return failed(crowd, ENOMEM);
-    for (size_t i = 0; i < count; i++) crowd->descriptors[i] = -1;
-    crowd->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (crowd->epoll_fd < 0) return failed(crowd, errno);
-    for (size_t i = 0; i < count; i++) {
-        int error = add_timerfd(crowd, i);
-        if (error != 0) return failed(crowd, error);
-    }
-    return crowd;
-}
-
-// libevent.
-
-static struct timeval until(int64_t deadline_ns) {
-    int64_t left_ns = deadline_ns - hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
-    int64_t left_us = left_ns > 0 ? (left_ns + 999) / 1000 : 0;
-    return (struct timeval){left_us / 1000000, left_us % 1000000};
-}
-
 static void on_timeout(evutil_socket_t descriptor, short what, void *opaque) {
     (void)descriptor;
     (void)what;
-    struct event_pair *pair = opaque;
-    struct timeval left = until(cbench_member_fire(pair->member));
-    if (pair->member->interval_ns != 0) event_add(pair->event, &left);
+    struct timer *timer = opaque;
+    struct timeval left = cbench_left_us(cbench_member_fire(timer->member));
+    if (timer->member->interval_ns != 0) event_add(timer->event, &left);
 }
 
 static void on_end(evutil_socket_t descriptor, short what, void *opaque) {
@@ -139,41 +107,29 @@ static void on_end(evutil_socket_t descriptor, short what, void *opaque) {
     event_base_loopbreak(opaque);
 }
 
-static void destroy_events(cbench_crowd *crowd) {
-    for (size_t i = 0; crowd->events != NULL && i < crowd->count; i++) {
-        if (crowd->events[i].event != NULL) event_free(crowd->events[i].event);
-    }
-    free(crowd->events);
-    if (crowd->end != NULL) event_free(crowd->end);
-    if (crowd->base != NULL) event_base_free(crowd->base);
+static int open_base(cbench_crowd *crowd) {
+    crowd->base = cbench_event_base(EVENT_BASE_FLAG_PRECISE_TIMER);
+    if (crowd->base != NULL) crowd->end = event_new(crowd->base, -1, 0, on_end, crowd->base);
+    return crowd->end != NULL ? 0 : ENOMEM;
 }
 
-static void run_events(cbench_crowd *crowd, int64_t until_ns) {
-    struct timeval left = until(until_ns);
-    event_add(crowd->end, &left);
-    event_base_dispatch(crowd->base);
+static int add_event(cbench_crowd *crowd, struct timer *timer) {
+    timer->event = event_new(crowd->base, -1, 0, on_timeout, timer);
+    struct timeval left = cbench_left_us(timer->member->next_ns);
+    return timer->event != NULL && event_add(timer->event, &left) == 0 ? 0 : ENOMEM;
+}
+
+cbench_crowd *cbench_timerfd_crowd(cbench_member *members, size_t count) {
+    return create(members, count, open_epoll, add_file);
 }
 
 cbench_crowd *cbench_libevent_crowd(cbench_member *members, size_t count) {
-    cbench_crowd *crowd = crowd_of(members, count);
-    if (crowd == NULL) return NULL;
-    crowd->run = run_events;
-    crowd->destroy = destroy_events;
-    struct event_config *config = event_config_new();
-    if (config != NULL && event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER) == 0) {
-        crowd->base = event_base_new_with_config(config);
-    }
-    if (config != NULL) event_config_free(config);
-    if (crowd->base == NULL) return failed(crowd, ENOMEM);
-    crowd->end = event_new(crowd->base, -1, 0, on_end, crowd->base);
-    crowd->events = calloc(count, sizeof crowd->events[0]);
-    if (crowd->end == NULL || crowd->events == NULL) return failed(crowd, ENOMEM);
-    for (size_t i = 0; i < count; i++) {
-        struct event_pair *pair = &crowd->events[i];
-        pair->member = &members[i];
-        pair->event = event_new(crowd->base, -1, 0, on_timeout, pair);
-        struct timeval left = until(members[i].next_ns);
-        if (pair->event == NULL || event_add(pair->event, &left) != 0) return failed(crowd, ENOMEM);
-    }
-    return crowd;
+    return create(members, count, open_base, add_event);
+}
+
+void cbench_crowd_run(cbench_crowd *crowd, int64_t until_ns) {
+    if (crowd->base == NULL) return run_files(crowd, until_ns);
+    struct timeval left = cbench_left_us(until_ns);
+    event_add(crowd->end, &left);
+    event_base_dispatch(crowd->base);
 }

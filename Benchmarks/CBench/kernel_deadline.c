@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cbench_waits.h"
+#include "kernel_wait.h"
 
 // The C library's headers have this struct since glibc 2.41, as sched_attr.
 struct deadline_attributes {
@@ -31,20 +31,23 @@ static int set_class(uint32_t policy, int64_t period_ns) {
     return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 ? 0 : -errno;
 }
 
+// Gives up the rest of the runtime, until the next period (sched_yield(2)). If the runtime is being
+// replenished at that moment, the call returns at once and is repeated.
+static inline int64_t yield_until_period(void *interval_ns, int64_t deadline_ns) {
+    int64_t woke_ns;
+    do {
+        sched_yield();
+        woke_ns = cbench_now_ns();
+    } while (woke_ns < deadline_ns - *(int64_t *)interval_ns / 2);
+    return woke_ns;
+}
+
 int cbench_sched_deadline(cbench_block *block) {
     // The first period begins within the call; its end is the first deadline.
     int64_t start_ns = cbench_now_ns();
     int status = set_class(POLICY_DEADLINE, block->interval_ns);
     if (status != 0) return status;
     cbench_block_begin(block, start_ns + block->interval_ns, block->interval_ns);
-    int64_t woke_ns;
-    do {
-        // Gives up the rest of the runtime, until the next period (sched_yield(2)). If the runtime
-        // is being replenished at that moment, the call returns at once and is repeated.
-        do {
-            sched_yield();
-            woke_ns = cbench_now_ns();
-        } while (woke_ns < block->next_deadline_ns - block->interval_ns / 2);
-    } while (cbench_block_fire(block, woke_ns));
+    cbench_fill(block, yield_until_period, &block->interval_ns);
     return set_class(POLICY_OTHER, 0);
 }

@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cbench_waits.h"
 #include "kernel_wait.h"
 
 // From kernel 5.11, which may be newer than the headers.
@@ -101,50 +100,54 @@ static int take_completion(struct ring *ring) {
     return result;
 }
 
-static int wait_for_completion(void *context, int64_t deadline_ns) {
-    struct ring *ring = context;
-    struct __kernel_timespec deadline = {deadline_ns / 1000000000, deadline_ns % 1000000000};
-    put_timeout(ring, &deadline);
+static int submit_and_wait(struct ring *ring) {
     int submitted;
     do {
         submitted = enter(ring, 1, 1);
     } while (submitted < 0 && errno == EINTR);
-    if (submitted < 0) return -errno;
+    if (submitted < 0) return errno;
     int result = take_completion(ring);
     // A signal may interrupt the wait after the request was submitted.
     while (result == 1) {
-        if (enter(ring, 0, 1) < 0 && errno != EINTR) return -errno;
+        if (enter(ring, 0, 1) < 0 && errno != EINTR) return errno;
         result = take_completion(ring);
     }
-    return result == -ETIME ? 0 : result;
+    return -result;
 }
 
-int cbench_io_uring_timeout(cbench_block *block) {
-    struct ring ring;
-    int status = open_ring(&ring);
-    if (status != 0) return status;
-    status = cbench_fill_absolute(block, wait_for_completion, &ring);
-    close_ring(&ring);
-    return status;
+static inline int64_t wait_for_completion(void *ring, int64_t deadline_ns) {
+    struct __kernel_timespec deadline = {deadline_ns / 1000000000, deadline_ns % 1000000000};
+    put_timeout(ring, &deadline);
+    return cbench_woke(submit_and_wait(ring), ETIME);
 }
 
-static int wait_for_nothing(void *context, int64_t remaining_ns) {
+static inline int64_t wait_for_nothing(void *context, int64_t deadline_ns) {
     struct ring *ring = context;
-    struct __kernel_timespec remaining = {remaining_ns / 1000000000, remaining_ns % 1000000000};
-    struct enter_argument argument = {.timeout = (uint64_t)(uintptr_t)&remaining};
+    int64_t left_ns = cbench_left_ns(deadline_ns);
+    struct __kernel_timespec left = {left_ns / 1000000000, left_ns % 1000000000};
+    struct enter_argument argument = {.timeout = (uint64_t)(uintptr_t)&left};
     unsigned flags = IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG;
     long status = syscall(SYS_io_uring_enter, ring->descriptor, 0, 1, flags, &argument,
                           sizeof argument);
-    return status < 0 && errno != ETIME ? -errno : 0;
+    return cbench_woke(status < 0 ? errno : 0, ETIME);
 }
 
-int cbench_io_uring_enter_timeout(cbench_block *block) {
+// `features` are those that the wait needs.
+__attribute__((always_inline)) static inline int with_ring(cbench_block *block, unsigned features,
+                                                           cbench_wait *wait) {
     struct ring ring;
     int status = open_ring(&ring);
     if (status != 0) return status;
-    status = (ring.parameters.features & IORING_FEAT_EXT_ARG) == 0
-                 ? -ENOSYS
-                 : cbench_fill_relative(block, wait_for_nothing, &ring);
+    bool has_all = (ring.parameters.features & features) == features;
+    status = has_all ? cbench_fill(block, wait, &ring) : -ENOSYS;
     close_ring(&ring);
     return status;
+}
+
+int cbench_io_uring_timeout(cbench_block *block) {
+    return with_ring(block, 0, wait_for_completion);
+}
+
+int cbench_io_uring_enter_timeout(cbench_block *block) {
+    return with_ring(block, IORING_FEAT_EXT_ARG, wait_for_nothing);
 }

@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cbench_waits.h"
 #include "kernel_wait.h"
 
 #if defined(__has_feature)
@@ -20,15 +19,13 @@
 #endif
 #endif
 
-typedef int measuring_loop(cbench_block *block);
-
 struct shared_block {
     int status;
     cbench_block block;
     cbench_fire fires[];
 };
 
-static _Noreturn void fill_as_child(struct shared_block *shared, measuring_loop *loop,
+static _Noreturn void fill_as_child(struct shared_block *shared, cbench_loop *loop,
                                     pid_t parent) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(1);
     shared->status = loop(&shared->block);
@@ -38,7 +35,7 @@ static _Noreturn void fill_as_child(struct shared_block *shared, measuring_loop 
 // Fills the block in a child process, which writes to memory shared with the parent. The child has
 // one thread, and makes only calls that a child of a process with several threads may make
 // (signal-safety(7)). Its deadlines are those of the parent.
-static int fill_in_child(cbench_block *block, measuring_loop *loop) {
+static int fill_in_child(cbench_block *block, cbench_loop *loop) {
     size_t bytes = sizeof(struct shared_block) + block->capacity * sizeof block->fires[0];
     struct shared_block *shared =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -79,23 +76,22 @@ static int set_absolutely(timer_t timer, int64_t deadline_ns) {
     return timer_settime(timer, TIMER_ABSTIME, &spec, NULL) == 0 ? 0 : -errno;
 }
 
-static int fill_by_signals(cbench_block *block, struct sigevent *event) {
-    sigset_t set = blocked(event->sigev_signo);
+struct signal_timer {
     timer_t timer;
-    if (timer_create(CLOCK_MONOTONIC, event, &timer) != 0) return -errno;
-    int status;
-    int64_t woke_ns;
-    do {
-        status = set_absolutely(timer, block->next_deadline_ns);
-        if (status != 0) break;
-        int signal;
-        do {
-            signal = sigwaitinfo(&set, NULL);
-            woke_ns = cbench_now_ns();
-        } while (signal < 0 && errno == EINTR);
-        if (signal < 0) status = -errno;
-    } while (status == 0 && cbench_block_fire(block, woke_ns));
-    timer_delete(timer);
+    sigset_t set;
+};
+
+static inline int64_t wait_for_signal(void *context, int64_t deadline_ns) {
+    struct signal_timer *timer = context;
+    int status = set_absolutely(timer->timer, deadline_ns);
+    return status == 0 ? cbench_woke(sigwaitinfo(&timer->set, NULL) < 0 ? errno : 0, 0) : status;
+}
+
+static int fill_by_signals(cbench_block *block, struct sigevent *event) {
+    struct signal_timer timer = {.set = blocked(event->sigev_signo)};
+    if (timer_create(CLOCK_MONOTONIC, event, &timer.timer) != 0) return -errno;
+    int status = cbench_fill(block, wait_for_signal, &timer);
+    timer_delete(timer.timer);
     return status;
 }
 
@@ -118,17 +114,18 @@ int cbench_timer_create_thread_id(cbench_block *block) {
     return fill_by_signals(block, &event);
 }
 
-static int wait_for_alarm(void *context, int64_t remaining_ns) {
-    int64_t remaining_us = (remaining_ns + 999) / 1000;
-    if (remaining_us == 0) remaining_us = 1;  // 0 would disarm it
-    struct itimerval spec = {.it_value = {remaining_us / 1000000, remaining_us % 1000000}};
+static inline int64_t wait_for_alarm(void *set, int64_t deadline_ns) {
+    struct itimerval spec = {.it_value = cbench_left_us(deadline_ns)};
+    if (spec.it_value.tv_sec == 0 && spec.it_value.tv_usec == 0) {
+        spec.it_value.tv_usec = 1;  // 0 would disarm it
+    }
     if (setitimer(ITIMER_REAL, &spec, NULL) != 0) return -errno;
-    return sigwaitinfo(context, NULL) < 0 ? -errno : 0;
+    return cbench_woke(sigwaitinfo(set, NULL) < 0 ? errno : 0, 0);
 }
 
 static int fill_by_alarms(cbench_block *block) {
     sigset_t set = blocked(SIGALRM);
-    return cbench_fill_relative(block, wait_for_alarm, &set);
+    return cbench_fill(block, wait_for_alarm, &set);
 }
 
 int cbench_setitimer(cbench_block *block) { return fill_in_child(block, fill_by_alarms); }

@@ -1,123 +1,101 @@
+// Timers that are files (timerfd_create(2)), alone or in an epoll set.
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "cbench_kernel.h"
-#include "cbench_waits.h"
+#include "kernel_wait.h"
 
-static int arm(int timer_fd, int64_t deadline_ns) {
-    struct itimerspec spec = {.it_value = hrt_timespec_from_ns(deadline_ns)};
-    return timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) == 0 ? 0 : -errno;
-}
-
-// Blocks until the timer has expired. The time stamp is taken when the blocking call returns.
-typedef int wait_for_expiry(int timer_fd, int epoll_fd, int64_t *out_woke_ns);
-
-static int read_expiry(int timer_fd, int epoll_fd, int64_t *out_woke_ns) {
-    (void)epoll_fd;
-    uint64_t expirations;
-    ssize_t size;
-    do {
-        size = read(timer_fd, &expirations, sizeof expirations);
-        *out_woke_ns = cbench_now_ns();
-    } while (size < 0 && errno == EINTR);
-    return size < 0 ? -errno : 0;
-}
-
-static int epoll_expiry(int timer_fd, int epoll_fd, int64_t *out_woke_ns) {
-    struct epoll_event event;
-    int ready;
-    do {
-        ready = epoll_wait(epoll_fd, &event, 1, -1);
-        *out_woke_ns = cbench_now_ns();
-    } while (ready < 0 && errno == EINTR);
-    if (ready < 0) return -errno;
-    // Level-triggered, as in most programs: without a read, the next wait would end at once.
-    int64_t read_ns;
-    return read_expiry(timer_fd, epoll_fd, &read_ns);
-}
-
-static int fill(cbench_block *block, int timer_fd, int epoll_fd, wait_for_expiry *wait) {
-    int64_t woke_ns;
-    do {
-        int status = arm(timer_fd, block->next_deadline_ns);
-        if (status == 0) status = wait(timer_fd, epoll_fd, &woke_ns);
-        if (status != 0) return status;
-    } while (cbench_block_fire(block, woke_ns));
-    return 0;
-}
-
-int cbench_timerfd_read(cbench_block *block) {
-    int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-    if (timer_fd < 0) return -errno;
-    int status = fill(block, timer_fd, -1, read_expiry);
-    close(timer_fd);
-    return status;
-}
-
-// Edge-triggered: the timer needs no read before the next wait, only to be rearmed.
-static int epoll_edge(int timer_fd, int epoll_fd, int64_t *out_woke_ns) {
-    (void)timer_fd;
-    struct epoll_event event;
-    int ready;
-    do {
-        ready = epoll_wait(epoll_fd, &event, 1, -1);
-        *out_woke_ns = cbench_now_ns();
-    } while (ready < 0 && errno == EINTR);
-    return ready < 0 ? -errno : 0;
-}
-
-static int with_epoll(cbench_block *block, uint32_t events, wait_for_expiry *wait) {
-    int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (timer_fd < 0) return -errno;
-    int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    int status = epoll_fd < 0 ? -errno : 0;
-    struct epoll_event event = {.events = events};
-    if (status == 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer_fd, &event) != 0) status = -errno;
-    if (status == 0) status = fill(block, timer_fd, epoll_fd, wait);
-    if (epoll_fd >= 0) close(epoll_fd);
-    close(timer_fd);
-    return status;
-}
-
-int cbench_timerfd_epoll(cbench_block *block) { return with_epoll(block, EPOLLIN, epoll_expiry); }
-
-int cbench_timerfd_epoll_et(cbench_block *block) {
-    return with_epoll(block, EPOLLIN | EPOLLET, epoll_edge);
-}
-
-// Armed once for all deadlines: the kernel counts the expirations that pass without a read.
-static int fill_periodically(cbench_block *block, int timer_fd) {
-    struct itimerspec spec = {
-        .it_value = hrt_timespec_from_ns(block->first_deadline_ns),
-        .it_interval = hrt_timespec_from_ns(block->interval_ns),
-    };
-    if (timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0) return -errno;
-    int64_t woke_ns;
-    uint64_t expirations;
-    do {
-        ssize_t size;
-        do {
-            size = read(timer_fd, &expirations, sizeof expirations);
-            woke_ns = cbench_now_ns();
-        } while (size < 0 && errno == EINTR);
-        if (size < 0) return -errno;
-    } while (cbench_block_fire_for(block, woke_ns, (int64_t)expirations));
-    return 0;
-}
-
-int cbench_timerfd_periodic(cbench_block *block) {
-    int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-    if (timer_fd < 0) return -errno;
-    int status = fill_periodically(block, timer_fd);
-    close(timer_fd);
-    return status;
-}
+struct files {
+    int timer;
+    int epoll;
+};
 
 int cbench_timer_file(void) {
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
     return timer < 0 ? -errno : timer;
 }
 
-int cbench_timer_file_set(int timer, int64_t deadline_ns) { return arm(timer, deadline_ns); }
+static int set(int timer, int64_t deadline_ns, int64_t interval_ns) {
+    struct itimerspec spec = {.it_value = hrt_timespec_from_ns(deadline_ns),
+                              .it_interval = hrt_timespec_from_ns(interval_ns)};
+    return timerfd_settime(timer, TFD_TIMER_ABSTIME, &spec, NULL) == 0 ? 0 : -errno;
+}
+
+int cbench_timer_file_set(int timer, int64_t deadline_ns) { return set(timer, deadline_ns, 0); }
+
+static inline int64_t wait_in_read(int timer, uint64_t *out_expirations) {
+    ssize_t size = read(timer, out_expirations, sizeof *out_expirations);
+    return cbench_woke(size < 0 ? errno : 0, 0);
+}
+
+static inline int64_t read_expiry(void *context, int64_t deadline_ns) {
+    const struct files *files = context;
+    int status = set(files->timer, deadline_ns, 0);
+    uint64_t expirations;
+    return status == 0 ? wait_in_read(files->timer, &expirations) : status;
+}
+
+// Edge-triggered: the timer needs no read before the next wait, only to be rearmed.
+static inline int64_t epoll_edge(void *context, int64_t deadline_ns) {
+    const struct files *files = context;
+    int status = set(files->timer, deadline_ns, 0);
+    if (status != 0) return status;
+    struct epoll_event event;
+    int ready = epoll_wait(files->epoll, &event, 1, -1);
+    return cbench_woke(ready < 0 ? errno : 0, 0);
+}
+
+// Level-triggered, as in most programs: without a read, the next wait would end at once.
+static inline int64_t epoll_level(void *context, int64_t deadline_ns) {
+    const struct files *files = context;
+    int64_t woke_ns = epoll_edge(context, deadline_ns);
+    uint64_t expirations;
+    if (woke_ns < 0 || read(files->timer, &expirations, sizeof expirations) > 0) return woke_ns;
+    return -errno;
+}
+
+int cbench_timerfd_read(cbench_block *block) {
+    struct files files = {.timer = cbench_timer_file()};
+    if (files.timer < 0) return files.timer;
+    int status = cbench_fill(block, read_expiry, &files);
+    close(files.timer);
+    return status;
+}
+
+__attribute__((always_inline)) static inline int with_epoll(cbench_block *block, uint32_t events,
+                                                            cbench_wait *wait) {
+    struct files files = {.timer = cbench_timer_file(), .epoll = epoll_create1(EPOLL_CLOEXEC)};
+    struct epoll_event event = {.events = events};
+    int status = files.timer < 0 ? files.timer : 0;
+    if (status == 0 && epoll_ctl(files.epoll, EPOLL_CTL_ADD, files.timer, &event) != 0) {
+        status = -errno;
+    }
+    if (status == 0) status = cbench_fill(block, wait, &files);
+    if (files.epoll >= 0) close(files.epoll);
+    if (files.timer >= 0) close(files.timer);
+    return status;
+}
+
+int cbench_timerfd_epoll(cbench_block *block) { return with_epoll(block, EPOLLIN, epoll_level); }
+
+int cbench_timerfd_epoll_et(cbench_block *block) {
+    return with_epoll(block, EPOLLIN | EPOLLET, epoll_edge);
+}
+
+// Armed once for all deadlines: the kernel counts the expirations that pass without a read.
+int cbench_timerfd_periodic(cbench_block *block) {
+    int timer = cbench_timer_file();
+    if (timer < 0) return timer;
+    int status = set(timer, block->first_deadline_ns, block->interval_ns);
+    bool has_more = status == 0;
+    while (has_more) {
+        uint64_t expirations;
+        int64_t woke_ns = wait_in_read(timer, &expirations);
+        if (woke_ns == -EINTR) continue;
+        if (woke_ns < 0) status = (int)woke_ns;
+        has_more = woke_ns >= 0 && cbench_block_fire_for(block, woke_ns, (int64_t)expirations);
+    }
+    close(timer);
+    return status;
+}

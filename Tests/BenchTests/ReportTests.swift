@@ -73,7 +73,9 @@ struct ReportTests {
 
     @Test("does not fail the gate for hardware that the machine lacks")
     func excusesMissingHardware() {
-        let other = Subject("kernel.other", "not here") { try $0.fill({ _ in -ENOTSUP }, orSay: "no such processor") }
+        let other = Subject("kernel.other", "not here") {
+            try $0.fill({ _ in -ENOTSUP }, orSay: [ENOTSUP: "no such processor"])
+        }
         let session = Session(plan([other], blocks: 1))
         session.run(Progress(.hidden))
         #expect(session.results[0].skippedBecause == "no such processor")

@@ -122,28 +122,43 @@ int cbench_timer_file_set(int timer, int64_t deadline_ns);
 int cbench_stop_on_interrupt(void);
 bool cbench_stop_requested(void);
 
-// Each of these functions fills a block that was begun, on the calling thread, by waiting for one
-// deadline after the other. Returns 0, or the negative errno if it cannot run here.
-int cbench_clock_nanosleep_abs(cbench_block *_Nonnull block);
-int cbench_futex_abs(cbench_block *_Nonnull block);
-int cbench_timerfd_read(cbench_block *_Nonnull block);
-int cbench_timerfd_epoll(cbench_block *_Nonnull block);
-int cbench_epoll_wait(cbench_block *_Nonnull block);
-int cbench_epoll_pwait2(cbench_block *_Nonnull block);
-int cbench_spin_clock(cbench_block *_Nonnull block);
-int cbench_spin_tsc(cbench_block *_Nonnull block);
-int cbench_umwait(cbench_block *_Nonnull block);
+// Fills a block that was begun, on the calling thread, by waiting for one deadline after the other.
+// Returns 0, or the negative errno if it cannot run here.
+typedef int cbench_loop(cbench_block *_Nonnull block);
+
+// Calls that take a deadline: on CLOCK_MONOTONIC, or on the wall clock if the call supports no
+// other.
+cbench_loop cbench_clock_nanosleep_abs, cbench_futex_abs, cbench_cond_clockwait,
+    cbench_cond_timedwait, cbench_sem_clockwait, cbench_sem_timedwait, cbench_mq_timedreceive;
+
+// Calls that take the remaining time.
+cbench_loop cbench_clock_nanosleep_rel, cbench_nanosleep, cbench_futex_rel, cbench_sigtimedwait,
+    cbench_semtimedop, cbench_so_rcvtimeo, cbench_epoll_wait, cbench_epoll_pwait2, cbench_poll,
+    cbench_ppoll, cbench_select, cbench_pselect;
+
+cbench_loop cbench_timerfd_read, cbench_timerfd_epoll, cbench_timerfd_epoll_et,
+    cbench_timerfd_periodic, cbench_io_uring_timeout, cbench_io_uring_enter_timeout;
+cbench_loop cbench_libevent_default, cbench_libevent_precise, cbench_libevent_timerfd;
+
+// Timers that send signals. Timers that send them to the process are measured in a child of
+// fork(2), which has no other thread that could take the signal.
+cbench_loop cbench_timer_create_signal, cbench_timer_create_thread_id, cbench_timer_create_thread,
+    cbench_setitimer;
+
+// SCHED_DEADLINE with the interval as its period. The scheduler determines the grid: it begins
+// within the call that sets the class, and the block's deadlines count from the beginning of that
+// call.
+cbench_loop cbench_sched_deadline;
+
+cbench_loop cbench_spin_clock, cbench_spin_tsc, cbench_umwait, cbench_sdl_delay_precise,
+    cbench_spin_sleep;
 // Sleeps until `margin_ns` before each deadline, and spins the rest; the margin is above 0.
 int cbench_hybrid(cbench_block *_Nonnull block, int64_t margin_ns);
-int cbench_sdl_delay_precise(cbench_block *_Nonnull block);
-int cbench_spin_sleep(cbench_block *_Nonnull block);
+
 // Only a sleep and a stamp for each deadline.
-int cbench_bare_loop(cbench_block *_Nonnull block);
+cbench_loop cbench_bare_loop;
 // Another thread, with timer slack 1 ns, sleeps until each deadline and wakes the calling one.
-int cbench_hop(cbench_block *_Nonnull block);
-int cbench_libevent_default(cbench_block *_Nonnull block);
-int cbench_libevent_precise(cbench_block *_Nonnull block);
-int cbench_libevent_timerfd(cbench_block *_Nonnull block);
+cbench_loop cbench_hop;
 
 // A binary heap of timers and their handlers behind one mutex; any thread may use it. Timers are
 // numbers below the `timers` of create. Each must be added once before it is replaced, and each may

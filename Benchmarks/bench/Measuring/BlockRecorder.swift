@@ -135,13 +135,8 @@ final class BlockRecorder: @unchecked Sendable {
         return hasMore
     }
 
-    /// Fills the block by a measuring loop in C. `missing` says what the machine lacks if the loop returns `ENOTSUP`.
-    func fill(_ loop: (UnsafeMutablePointer<cbench_block>) -> CInt, orSay missing: String? = nil) throws {
-        try fill(loop, orSay: missing.map { [ENOTSUP: $0] } ?? [:])
-    }
-
     /// Fills the block by a measuring loop in C. `missing` has a reason for each errno that means missing hardware.
-    func fill(_ loop: (UnsafeMutablePointer<cbench_block>) -> CInt, orSay missing: [CInt: String]) throws {
+    func fill(_ loop: (UnsafeMutablePointer<cbench_block>) -> CInt, orSay missing: [CInt: String] = [:]) throws {
         _ = begin()
         let status = loop(block)
         if let reason = missing[-status] { throw MissingHardware(description: reason) }

@@ -34,8 +34,8 @@ struct Subject: Sendable {
 
     /// All subjects, in the order in which they are shown.
     static let all: [Subject] =
-        kernel + kernelWaits + kernelTimers + libevent + foundation + dispatch + swiftConcurrency
-        + asyncAlgorithms + nio + children + hrtimer + executors
+        kernel + libevent + foundation + dispatch + swiftConcurrency + asyncAlgorithms + nio + children + hrtimer
+        + executors
 
     /// The subject with which all others are compared, and which is measured twice for the noise floor.
     static let referenceID = "kernel.clock-nanosleep-abs"
