@@ -26,10 +26,10 @@ struct LockTests {
 
     @Test("are within their budget for a repeating timer that is alone")
     func alone() throws {
-        let engine = try locksPerFire(of: 1, every: 1_000_000) { try EngineCrowd(count: $0) }
+        let engine = try locksPerFire(of: 1, every: 1_000_000) { try EngineCrowd() }
         print("engine timer, alone: \(engine) locks a fire")
         #expect(engine <= LockBudget.Alone.engineTimer + LockBudget.besides)
-        let source = try locksPerFire(of: 1, every: 1_000_000) { try SourceCrowd(count: $0) }
+        let source = try locksPerFire(of: 1, every: 1_000_000) { try SourceCrowd() }
         print("source, alone: \(source) locks a fire")
         #expect(source <= LockBudget.Alone.source + LockBudget.besides)
     }
@@ -57,10 +57,10 @@ struct LockTests {
 
     @Test("are within their budget for repeating timers that are due at once")
     func inCrowd() throws {
-        let engine = try locksPerFire(of: 1000, every: 20_000_000) { try EngineCrowd(count: $0) }
+        let engine = try locksPerFire(of: 1000, every: 20_000_000) { try EngineCrowd() }
         print("engine timer, in a crowd: \(engine) locks a fire")
         #expect(engine <= LockBudget.InCrowd.engineTimer + LockBudget.besides)
-        let source = try locksPerFire(of: 1000, every: 20_000_000) { try SourceCrowd(count: $0) }
+        let source = try locksPerFire(of: 1000, every: 20_000_000) { try SourceCrowd() }
         print("source, in a crowd: \(source) locks a fire")
         #expect(source <= LockBudget.InCrowd.source + LockBudget.besides)
     }
@@ -79,16 +79,18 @@ struct LockTests {
     private func locksPerFire(
         of timers: Int,
         every interval_ns: Int64,
-        _ make: (CrowdCount) throws -> some Crowd
+        _ make: () throws -> any Crowd
     ) throws -> Double {
         let fires = timers == 1 ? 101 : 3 * timers
         let count = CrowdCount(goal: fires)
-        let crowd = try make(count)
-        defer { crowd.clear() }
+        let crowd = try make()
         _ = cbench_count_locks(true)
         defer { _ = cbench_count_locks(false) }
         let due_ns = cbench_now_ns() + 100_000_000
-        for _ in 0..<timers { crowd.add(CrowdTimer(first_ns: due_ns, interval_ns: interval_ns)) }
+        let timer = CrowdTimer(first_ns: due_ns, interval_ns: interval_ns)
+        let fleet = try Fleet(Array(repeating: timer, count: timers), countedBy: count)
+        defer { withExtendedLifetime(fleet) { crowd.clear() } }
+        try crowd.arm(fleet)
         let (first, last) = try #require(count.waitForGoal())
         #expect(first.usage.thread_id == last.usage.thread_id)
         #expect(last.locks > first.locks)

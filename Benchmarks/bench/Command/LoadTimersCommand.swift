@@ -11,14 +11,15 @@ struct LoadTimersCommand: ParsableCommand {
     @Argument(transform: whole(1...10_000_000)) var timers: Int
 
     func run() throws {
-        let crowd = try EngineCrowd(count: CrowdCount())
+        let crowd = try EngineCrowd()
         let plan = CrowdPlan(
             timers: timers,
             interval_ns: 1_000_000_000 / Int64(LoadKind.loadRate_hz),
             tolerance_ns: 0,
             phases: .evenlySpread
         )
-        for timer in plan.timers(from: cbench_now_ns(), seed: 0) { crowd.add(timer) }
-        while true { pause() }
+        let fleet = try Fleet(plan.timers(from: cbench_now_ns(), seed: 0), countedBy: CrowdCount())
+        try crowd.arm(fleet)
+        withExtendedLifetime(fleet) { while true { pause() } }
     }
 }

@@ -2,6 +2,8 @@ import HRTimer
 
 /// The effect of tolerance: fewer wake-ups, and less processor time. Measured on the real clock.
 enum CoalesceOperations {
+    private static let watched_ns: Int64 = 1_000_000_000
+
     /// Returns all comparisons. `ownTimers` is the number of timers from the command line.
     static func comparisons(ownTimers: Int?) -> [OperationComparison] {
         [
@@ -31,7 +33,7 @@ enum CoalesceOperations {
                     return OperationSample(wakeupsPerSecond: least, greedyWakeupsPerSecond: least)
                 },
                 OperationRival(id: "hrtimer.engine") { seed in
-                    var sample = try sample(plan, EngineCrowd(.coalesced, count: CrowdCount()), seed)
+                    var sample = try sample(plan, EngineCrowd(.coalesced), seed)
                     sample.greedyWakeupsPerSecond = greedyPerSecond(plan, seed)
                     return sample
                 },
@@ -63,19 +65,15 @@ enum CoalesceOperations {
             timers: timers,
             baseID: "hrtimer.engine",
             rivals: [
-                OperationRival(id: "hrtimer.engine") {
-                    try sample(plan, EngineCrowd(.coalesced, count: CrowdCount()), $0)
-                },
-                OperationRival(id: "hrtimer.source") {
-                    try sample(plan, SourceCrowd(.coalesced, count: CrowdCount()), $0)
-                },
-                OperationRival(id: "dispatch.source") { try sample(plan, DispatchCrowd(count: CrowdCount()), $0) },
+                OperationRival(id: "hrtimer.engine") { try sample(plan, EngineCrowd(.coalesced), $0) },
+                OperationRival(id: "hrtimer.source") { try sample(plan, SourceCrowd(.coalesced), $0) },
+                OperationRival(id: "dispatch.source") { try sample(plan, DispatchCrowd(), $0) },
             ]
         )
     }
 
-    private static func sample(_ plan: CrowdPlan, _ crowd: some Crowd, _ seed: UInt64) throws -> OperationSample {
-        let seen = try plan.observe(crowd, for: 1_000_000_000, seed: seed)
+    private static func sample(_ plan: CrowdPlan, _ crowd: any Crowd, _ seed: UInt64) throws -> OperationSample {
+        let seen = try plan.observe(crowd, for: watched_ns, seed: seed, countedBy: CrowdCount())
         return OperationSample(
             cpuPerOp_ns: Double(seen.cpu_ns) / Double(seen.fires),
             wakeupsPerSecond: seen.wakeups.map { Double($0) * 1e9 / Double(seen.took_ns) }

@@ -16,12 +16,12 @@ enum FireOperations {
             timers: timers,
             baseID: "hrtimer.source",
             rivals: [
-                OperationRival(id: "hrtimer.engine") { _ in try fireAll(timers) { try EngineCrowd(count: $0) } },
-                OperationRival(id: "hrtimer.source") { _ in try fireAll(timers) { try SourceCrowd(count: $0) } },
-                OperationRival(id: "dispatch.source") { _ in try fireAll(timers) { DispatchCrowd(count: $0) } },
-                OperationRival(id: "limit.locks-and-clock") { _ in try fireAll(timers) { LimitCrowd(count: $0) } },
+                OperationRival(id: "hrtimer.engine") { _ in try fireAll(timers) { try EngineCrowd() } },
+                OperationRival(id: "hrtimer.source") { _ in try fireAll(timers) { try SourceCrowd() } },
+                OperationRival(id: "dispatch.source") { _ in try fireAll(timers) { DispatchCrowd() } },
+                OperationRival(id: "limit.locks-and-clock") { _ in try fireAll(timers) { LimitCrowd() } },
                 OperationRival(id: "limit.locks-and-clock.owner-asked-unlocked") { _ in
-                    try fireAll(timers) { LimitCrowd(count: $0, asksUnlocked: true) }
+                    try fireAll(timers) { LimitCrowd(asksUnlocked: true) }
                 },
             ] + rated(timers)
         )
@@ -30,14 +30,15 @@ enum FireOperations {
     /// Measures one crowd.
     static func fireAll(
         _ timers: Int,
-        _ make: (CrowdCount) throws -> some Crowd
+        _ make: () throws -> any Crowd
     ) throws -> OperationSample {
         try withPatience(timers) { lead_ns in
             let count = CrowdCount(goal: timers)
-            let crowd = try make(count)
-            defer { crowd.clear() }
+            let crowd = try make()
             let due_ns = cbench_now_ns() + lead_ns
-            try armPending(timers) { _ in crowd.add(CrowdTimer(first_ns: due_ns)) }
+            let fleet = try Fleet(Array(repeating: CrowdTimer(first_ns: due_ns), count: timers), countedBy: count)
+            defer { withExtendedLifetime(fleet) { crowd.clear() } }
+            try crowd.arm(fleet)
             return try awaitFires(timers, count, due_ns)
         }
     }

@@ -37,8 +37,8 @@ enum WatchedOperations {
     ]
 
     private static func fires(_ watch: (TimerEngine) -> Void) throws -> OperationSample {
-        try FireOperations.fireAll(1000) { count in
-            let crowd = try EngineCrowd(count: count)
+        try FireOperations.fireAll(1000) {
+            let crowd = try EngineCrowd()
             watch(crowd.engine)
             return crowd
         }

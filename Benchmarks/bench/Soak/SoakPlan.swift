@@ -6,9 +6,9 @@ struct SoakPlan: Sendable {
     struct Face: Sendable {
         let id: String
         let share: Int
-        let make: @Sendable () throws -> any RatedCrowd
+        let make: @Sendable () throws -> any Crowd
 
-        init(_ id: String, _ share: Int, _ make: @escaping @Sendable () throws -> any RatedCrowd) {
+        init(_ id: String, _ share: Int, _ make: @escaping @Sendable () throws -> any Crowd) {
             self.id = id
             self.share = share
             self.make = make
@@ -17,15 +17,15 @@ struct SoakPlan: Sendable {
 
     /// Most of a server's timers are timeouts of its engine; tasks are few, because each has its own stack.
     static let faces: [Face] = [
-        Face("hrtimer.engine.repeating", 700) { try EngineFleet(.normal) },
-        Face("hrtimer.engine.one-shot", 120) { try OneShotFleet() },
-        Face("hrtimer.source.normal", 80) { try SourceFleet(.normal) },
-        Face("hrtimer.source.precise", 5) { try SourceFleet(.precise) },
-        Face("hrtimer.source.coalesced", 20) { try SourceFleet(.coalesced) },
-        Face("hrtimer.source.dispatch-queue", 10) { try SourceFleet(.normal, onQueue: true) },
-        Face("hrtimer.loop-timer", 45) { LoopFleet(.normal) },
-        Face("hrtimer.clock-sleep", 10) { try SleepFleet(onExecutor: false) },
-        Face("hrtimer.executor-sleep", 10) { try SleepFleet(onExecutor: true) },
+        Face("hrtimer.engine.repeating", 700) { try EngineCrowd(.normal) },
+        Face("hrtimer.engine.one-shot", 120) { try OneShotCrowd() },
+        Face("hrtimer.source.normal", 80) { try SourceCrowd(.normal) },
+        Face("hrtimer.source.precise", 5) { try SourceCrowd(.precise) },
+        Face("hrtimer.source.coalesced", 20) { try SourceCrowd(.coalesced) },
+        Face("hrtimer.source.dispatch-queue", 10) { try SourceCrowd(.normal, onQueue: true) },
+        Face("hrtimer.loop-timer", 45) { LoopTimerCrowd(.normal) },
+        Face("hrtimer.clock-sleep", 10) { try TaskCrowd.monotonicClock(onExecutor: false) },
+        Face("hrtimer.executor-sleep", 10) { try TaskCrowd.monotonicClock(onExecutor: true) },
     ]
 
     let timers: Int

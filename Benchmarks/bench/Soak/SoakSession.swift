@@ -119,7 +119,7 @@ final class SoakSession {
     }
 
     /// One link, for any number of timers.
-    private static let link = SoakPlan.Face("hrtimer.display-link", 0) { LinkFleet() }
+    private static let link = SoakPlan.Face("hrtimer.display-link", 0) { DisplayLinkCrowd() }
 
     private func fleet(_ face: SoakPlan.Face, _ timers: Int) throws -> Fleet {
         let interval_ns = face.share == 0 ? 16_666_667 : plan.interval_ns

@@ -1,5 +1,6 @@
 import CBench
 import CHRTimer
+import Foundation
 import HRTimerCore
 
 /// The least work of any engine for these timers: at each wake-up, for every due timer, a lock before and after, a clock
@@ -8,7 +9,7 @@ import HRTimerCore
 /// tolerance.
 ///
 /// Unchecked: only the measuring thread uses it.
-final class LimitFleet: RatedCrowd, @unchecked Sendable {
+final class SortedLimitCrowd: Crowd, @unchecked Sendable {
     private struct Timer {
         var deadline_ns: Int64
         let fire: @Sendable (Int64) -> Void
@@ -26,8 +27,7 @@ final class LimitFleet: RatedCrowd, @unchecked Sendable {
     deinit { lock.deallocate() }
 
     func arm(_ fleet: Fleet) throws {
-        for (index, timer) in fleet.timers.enumerated() {
-            let member = fleet.member(index)
+        try fleet.armEach { timer, member in
             timers.append(Timer(deadline_ns: timer.first_ns) { _ in member.fire() })
         }
         timers.sort { $0.deadline_ns < $1.deadline_ns }
@@ -61,4 +61,46 @@ final class LimitFleet: RatedCrowd, @unchecked Sendable {
     }
 
     func clear() { timers = [] }
+}
+
+/// The least work of any engine whose handlers run without a lock held and receive the time: for every fire two locks, one
+/// clock reading before and one after, and the call of a closure. No queue, no records, nothing to free.
+///
+/// With `asksUnlocked`, the rival of asking a timer's owner within these two critical sections: an owner that is asked with no
+/// lock held takes the lock itself, once before the call and once after it.
+final class LimitCrowd: Crowd {
+    private let asksUnlocked: Bool
+    private let hasEnded = DispatchSemaphore(value: 0)
+
+    init(asksUnlocked: Bool = false) {
+        self.asksUnlocked = asksUnlocked
+    }
+
+    func arm(_ fleet: Fleet) throws {
+        var handlers: [@Sendable (Int64) -> Void] = []
+        try fleet.armEach { _, member in handlers.append { _ in member.fire() } }
+        let due_ns = fleet.timers.first?.first_ns ?? 0
+        Thread.detachNewThread { [handlers, asksUnlocked, hasEnded] in
+            _ = hrt_thread_set_timer_slack_ns(1)
+            cbench_sleep_until(due_ns)
+            Self.fire(handlers, asksUnlocked)
+            hasEnded.signal()
+        }
+    }
+
+    private static func fire(_ handlers: [@Sendable (Int64) -> Void], _ asksUnlocked: Bool) {
+        let state = Locked(Int64(0))
+        var now_ns = cbench_now_ns()
+        for handler in handlers {
+            state.withLock { $0 &+= now_ns }
+            if asksUnlocked { state.withLock { $0 ^= now_ns } }
+            handler(now_ns)
+            now_ns = cbench_now_ns()
+            if asksUnlocked { state.withLock { $0 ^= now_ns } }
+            state.withLock { $0 &-= now_ns }
+            now_ns = cbench_now_ns()
+        }
+    }
+
+    func clear() { hasEnded.wait() }
 }

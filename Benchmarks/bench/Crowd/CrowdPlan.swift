@@ -1,5 +1,4 @@
 import CBench
-import Glibc
 import Seeded
 
 /// A crowd of repeating timers: how many, how often, and how much later each may fire to share a wake-up.
@@ -59,49 +58,59 @@ struct CrowdPlan: Sendable {
     }
 
     /// The fires and costs of a crowd while it was watched.
-    struct Observation {
+    struct Observation: Sendable {
         let fires: Int
         let took_ns: Int64
-        /// The processor time of the whole process.
+        /// The processor time of the whole process, and its two parts.
         let cpu_ns: Int64
+        let userCPU_ns: Int64
+        let systemCPU_ns: Int64
+        /// How often a thread of the process came back from a wait.
+        let switches: Int64
+        /// The same of the engine's thread alone, by its own count.
         let wakeups: UInt64?
+        // Of crowds whose fires are not only counted.
+        let early: UInt64
+        let missed: UInt64
+        let p50_ns: Int64
+        let p99_ns: Int64
+        let latest_ns: Int64
     }
 
     /// Arms the crowd, skips two intervals, and watches the crowd for `length_ns`. Ends the crowd before it returns.
-    func observe(_ crowd: some Crowd, for length_ns: Int64, seed: UInt64) throws -> Observation {
-        defer { crowd.clear() }
-        // 10 µs for each timer, so that arming the others makes none late.
-        let start_ns = cbench_now_ns() + Int64(timers) * 10_000 + 10_000_000
-        let timers = timers(from: start_ns, seed: seed)
-        try armPending(timers.count) { crowd.add(timers[$0]) }
-        sleep(until: max(start_ns, cbench_now_ns()) + 2 * interval_ns)
-        let before = Look(crowd)
-        sleep(until: before.now_ns + length_ns)
-        let after = Look(crowd)
-        guard after.fires > before.fires else { throw BenchError("nothing fired") }
+    func observe(
+        _ crowd: any Crowd,
+        for length_ns: Int64,
+        seed: UInt64,
+        countedBy count: CrowdCount? = nil
+    ) throws -> Observation {
+        // 20 µs for each timer, so that arming the others makes none late.
+        let start_ns = cbench_now_ns() + Int64(timers) * 20_000 + 20_000_000
+        let fleet = try Fleet(timers(from: start_ns, seed: seed), countedBy: count)
+        defer { withExtendedLifetime(fleet) { crowd.clear() } }
+        try crowd.arm(fleet)
+        crowd.run(until: max(start_ns, cbench_now_ns()) + 2 * interval_ns)
+        cbench_tally_clear(fleet.tally)
+        let (firesBefore, wakeupsBefore, before) = (fleet.fires, crowd.wakeups, cbench_usage_now())
+        let from_ns = cbench_now_ns()
+        crowd.run(until: from_ns + length_ns)
+        let took_ns = cbench_now_ns() - from_ns
+        let after = cbench_usage_now()
+        let fires = fleet.fires - firesBefore
+        guard fires > 0 else { throw BenchError("nothing fired in \(timeText(length_ns))") }
         return Observation(
-            fires: after.fires - before.fires,
-            took_ns: after.now_ns - before.now_ns,
-            cpu_ns: after.cpu_ns - before.cpu_ns,
-            wakeups: after.wakeups.flatMap { after in before.wakeups.map { after - $0 } }
+            fires: fires,
+            took_ns: took_ns,
+            cpu_ns: after.process_cpu_ns - before.process_cpu_ns,
+            userCPU_ns: after.user_cpu_ns - before.user_cpu_ns,
+            systemCPU_ns: after.system_cpu_ns - before.system_cpu_ns,
+            switches: after.voluntary_switches - before.voluntary_switches,
+            wakeups: crowd.wakeups.flatMap { after in wakeupsBefore.map { after - $0 } },
+            early: cbench_tally_early(fleet.tally),
+            missed: cbench_tally_missed(fleet.tally),
+            p50_ns: cbench_tally_quantile_ns(fleet.tally, 500_000),
+            p99_ns: cbench_tally_quantile_ns(fleet.tally, 990_000),
+            latest_ns: cbench_tally_latest_ns(fleet.tally)
         )
-    }
-
-    private struct Look {
-        let now_ns = cbench_now_ns()
-        let cpu_ns = cbench_usage_now().process_cpu_ns
-        let fires: Int
-        let wakeups: UInt64?
-
-        init(_ crowd: some Crowd) {
-            fires = crowd.count.soFar
-            wakeups = crowd.wakeups
-        }
-    }
-
-    private func sleep(until instant_ns: Int64) {
-        while cbench_now_ns() < instant_ns {
-            usleep(UInt32(clamping: min(500_000, (instant_ns - cbench_now_ns()) / 1000 + 1)))
-        }
     }
 }
