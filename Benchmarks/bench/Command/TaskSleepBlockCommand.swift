@@ -32,7 +32,7 @@ struct TaskSleepBlockCommand: ParsableCommand {
             // Warms up what a process does only once: threads, symbols, the runtime's caches. The parent has done that
             // before its own blocks.
             for _ in 0..<20 { try await Task.sleep(for: .microseconds(500), clock: .suspending) }
-            try await Subject.sleepOnAndOn(recorder, nil)
+            try await recorder.fill(inTaskBySleeping: Subject.taskSleep(tolerance: nil))
         }
         defer { sleeper.cancel() }
         try recorder.waitUntilFull()

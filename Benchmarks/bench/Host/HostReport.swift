@@ -76,17 +76,8 @@ struct HostReport: Sendable {
     /// checkout.
     static func commit() -> String? {
         func git(_ arguments: String...) -> String? {
-            let child = Process()
-            child.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            child.arguments = ["git"] + arguments
-            let output = Pipe()
-            child.standardOutput = output
-            child.standardError = FileHandle.nullDevice
-            child.standardInput = FileHandle.nullDevice
-            guard (try? child.run()) != nil else { return nil }
-            let data = output.fileHandleForReading.readDataToEndOfFile()
-            child.waitUntilExit()
-            return child.terminationStatus == 0 ? trimmed(String(decoding: data, as: UTF8.self)) : nil
+            let output = try? outputOfChild(["/usr/bin/env", "git"] + arguments, errors: .discarded)
+            return output?.status == 0 ? output.map { trimmed($0.text) } : nil
         }
         guard let hash = git("rev-parse", "--short=12", "HEAD") else { return nil }
         return hash + (git("status", "--porcelain", "--untracked-files=no")?.isEmpty == false ? "+" : "")

@@ -125,9 +125,7 @@ final class Session {
     /// Starts a first child process: Foundation then opens the descriptors that report the ends of children, and keeps
     /// them.
     private func wakeProcess() {
-        let child = Process()
-        child.executableURL = URL(fileURLWithPath: "/bin/true")
-        if (try? child.run()) != nil { child.waitUntilExit() }
+        _ = try? outputOfChild(["/bin/true"])
     }
 
     private func openDescriptors() -> Int {

@@ -34,7 +34,7 @@ struct Subject: Sendable {
 
     /// All subjects, in the order in which they are shown.
     static let all: [Subject] =
-        kernel + libevent + foundation + dispatch + swiftConcurrency + asyncAlgorithms + nio + children + hrtimer
+        kernel + libevent + foundation + dispatch + swiftConcurrency + [asyncAlgorithms] + nio + children + hrtimer
         + executors
 
     /// The subject with which all others are compared, and which is measured twice for the noise floor.

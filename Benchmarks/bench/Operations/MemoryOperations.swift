@@ -1,5 +1,4 @@
 import CBench
-import Foundation
 
 /// The memory of a pending timer: resident bytes, measured in a separate process, which has no freed memory to use again.
 /// The kernel's memory for the timer is not included.
@@ -47,11 +46,11 @@ enum MemoryOperations {
         let fleet = try Fleet(
             Array(repeating: CrowdTimer(first_ns: cbench_now_ns() + 3_600_000_000_000), count: timers)
         )
-        let before_bytes = SoakSession.resident_bytes
+        let before_bytes = cbench_resident_bytes()
         try crowd.arm(fleet)
         // Tasks go to sleep on other threads.
         crowd.run(until: cbench_now_ns() + 200_000_000)
-        let after_bytes = SoakSession.resident_bytes
+        let after_bytes = cbench_resident_bytes()
         return withExtendedLifetime((crowd, fleet)) { Double(max(0, after_bytes - before_bytes)) / Double(timers) }
     }
 }

@@ -44,20 +44,16 @@ final class SoakSession {
     private final class Running: Sendable {
         let face: SoakPlan.Face
         let fleet: Fleet
-        /// Ends the face's thread as soon as the soak is over.
-        let isOver: Flag
         let isArmed = DispatchSemaphore(value: 0)
-        let hasEnded = DispatchSemaphore(value: 0)
-        let failure = Locked<String?>(nil)
 
-        init(_ face: SoakPlan.Face, _ fleet: Fleet, _ isOver: Flag) {
+        init(_ face: SoakPlan.Face, _ fleet: Fleet) {
             self.face = face
             self.fleet = fleet
-            self.isOver = isOver
         }
 
-        /// Arms all timers, and lets them fire, in slices so that the end is noticed.
-        func run() {
+        /// Arms all timers, and lets them fire, in slices so that the end is noticed. A failure is the end of the soak.
+        func run(until isOver: Flag) throws {
+            defer { isArmed.signal() }
             do {
                 let crowd = try face.make()
                 defer { crowd.clear() }
@@ -65,10 +61,9 @@ final class SoakSession {
                 isArmed.signal()
                 while !isOver.isSet { crowd.run(until: cbench_now_ns() + 200_000_000) }
             } catch {
-                failure.withLock { $0 = "\(face.id): \(error)" }
-                isArmed.signal()
+                isOver.set()
+                throw BenchError("\(face.id): \(error)")
             }
-            hasEnded.signal()
         }
     }
 
@@ -79,35 +74,29 @@ final class SoakSession {
     }
 
     func run(_ tell: (String) -> Void) throws {
-        let isOver = Flag()
         let faces = SoakPlan.faces + [Self.link]
-        let all = try zip(faces, plan.timersByFace + [1]).map { face, timers in
-            Running(face, try fleet(face, timers), isOver)
-        }
+        let all = try zip(faces, plan.timersByFace + [1]).map { Running($0, try fleet($0, $1)) }
         let churn = try SoakChurn()
-        let churnHasEnded = DispatchSemaphore(value: 0)
-        for running in all { Thread.detachNewThread { running.run() } }
-        for running in all { running.isArmed.wait() }
-        let isQuiet = Flag()
-        Thread.detachNewThread { [plan] in
-            churn.run(seed: plan.seed) { isQuiet.isSet }
-            churnHasEnded.signal()
+        let isOver = Flag()
+        defer { churn.end() }
+        _ = try withThread {
+            try onFreshThreads(all.count) { try all[$0].run(until: isOver) }
+        } beside: {
+            defer { isOver.set() }
+            for running in all { running.isArmed.wait() }
+            if !isOver.isSet { try soak(all, churn, tell) }
         }
-        defer {
-            isQuiet.set()
-            isOver.set()
-            for running in all { running.hasEnded.wait() }
-            churnHasEnded.wait()
-            churn.end()
-        }
-        for running in all { if let failure = running.failure.withLock({ $0 }) { throw BenchError(failure) } }
+    }
 
-        let end_ns = watch(all, tell)
+    private func soak(_ all: [Running], _ churn: SoakChurn, _ tell: (String) -> Void) throws {
+        let isQuiet = Flag()
+        let (end_ns, _) = try withThread { [plan] in
+            churn.run(seed: plan.seed) { isQuiet.isSet }
+        } beside: {
+            defer { isQuiet.set() }
+            return watch(all, tell)
+        }
         // Armed one-shots still fire: those that are due by the end must not be missing then.
-        isQuiet.set()
-        // The churn's last round is counted when its thread has ended. Signalled again for the `defer` above.
-        churnHasEnded.wait()
-        churnHasEnded.signal()
         let limit_ns = cbench_now_ns() + 60_000_000_000
         while cbench_now_ns() < limit_ns,
             all.contains(where: { $0.fleet.overdue(at: end_ns) > 0 }) || churn.soFar.lost != 0
@@ -154,7 +143,7 @@ final class SoakSession {
         Look(
             since_ns: cbench_now_ns() - from_ns,
             fires: all.reduce(0) { $0 + Int(clamping: cbench_tally_fires($1.fleet.tally)) },
-            resident_bytes: Self.resident_bytes,
+            resident_bytes: Int(cbench_resident_bytes()),
             descriptors: Self.descriptors
         )
     }
@@ -182,12 +171,6 @@ final class SoakSession {
             p999_ns: cbench_tally_quantile_ns(tally, 999_000),
             latest_ns: cbench_tally_latest_ns(tally)
         )
-    }
-
-    /// The resident memory, proc_pid_statm(5): the second number is in pages.
-    static var resident_bytes: Int {
-        let words = readText("/proc/self/statm")?.split(separator: " ") ?? []
-        return (words.count > 1 ? Int(words[1]) ?? 0 : 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
 
     static var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }

@@ -27,17 +27,9 @@ extension Subject {
 extension BlockRecorder {
     /// Lets another program fill the block: it receives the plan as options, and writes the block to its standard output.
     func fill(byProgram path: String, _ arguments: [String]) throws {
-        let child = Process()
-        child.executableURL = URL(fileURLWithPath: path)
-        child.arguments = arguments
-        let output = Pipe()
-        child.standardOutput = output
-        child.standardInput = FileHandle.nullDevice
-        try child.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        child.waitUntilExit()
-        guard child.terminationStatus == 0, fill(from: data) else {
-            throw BenchError("the child ended with \(child.terminationStatus), and \(data.count) bytes")
+        let output = try outputOfChild([path] + arguments, errors: .inherited)
+        guard output.status == 0, fill(from: output.data) else {
+            throw BenchError("the child ended with \(output.status), and \(output.data.count) bytes")
         }
     }
 }

@@ -31,14 +31,9 @@ extension Subject {
             "dispatch.semaphore-wait",
             "DispatchSemaphore.wait(timeout:) for each deadline, which waits by the wall clock",
             isDefault: false
-        ) { recorder in
+        ) {
             let neverSignalled = DispatchSemaphore(value: 0)
-            _ = recorder.begin()
-            var woke_ns: Int64
-            repeat {
-                _ = neverSignalled.wait(timeout: DispatchTime(instant_ns: recorder.nextDeadline_ns))
-                woke_ns = cbench_now_ns()
-            } while recorder.fire(woke_ns)
+            $0.fill(bySleeping: { _ = neverSignalled.wait(timeout: DispatchTime(instant_ns: $0)) })
         },
     ]
 

@@ -9,29 +9,18 @@ extension Subject {
         {
             measureTimer($0, tolerance: 0.1)
         },
-        Subject("foundation.thread-sleep", "Thread.sleep(until:), one call for each deadline") { recorder in
+        Subject("foundation.thread-sleep", "Thread.sleep(until:), one call for each deadline") {
             let dates = DateGrid()
-            _ = recorder.begin()
-            var woke_ns: Int64
-            repeat {
-                Thread.sleep(until: dates.date(at: recorder.nextDeadline_ns))
-                woke_ns = cbench_now_ns()
-            } while recorder.fire(woke_ns)
+            $0.fill(bySleeping: { Thread.sleep(until: dates.date(at: $0)) })
         },
         Subject("foundation.run-until", "RunLoop.run(until:), one call for each deadline", isDefault: false) {
-            recorder in
             let dates = DateGrid()
             let loop = RunLoop.current
             // A loop without timers and sources does not wait.
             let never = Timer(fire: .distantFuture, interval: 0, repeats: false) { _ in }
             loop.add(never, forMode: .default)
             defer { never.invalidate() }
-            _ = recorder.begin()
-            var woke_ns: Int64
-            repeat {
-                loop.run(until: dates.date(at: recorder.nextDeadline_ns))
-                woke_ns = cbench_now_ns()
-            } while recorder.fire(woke_ns)
+            $0.fill(bySleeping: { loop.run(until: dates.date(at: $0)) })
         },
     ]
 

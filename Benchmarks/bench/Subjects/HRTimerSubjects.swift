@@ -62,11 +62,11 @@ extension Subject {
         },
         Subject("hrtimer.ticks", "MonotonicClock.ticks(every:), merged as a source's are") { try measureTicks($0) },
         Subject("hrtimer.executor-sleep.normal", "MonotonicClock.sleep(until:) of a task on a TimerExecutor") {
-            try measureExecutorSleep($0, .normal)
+            try measureSleep($0, .normal, onExecutor: true)
         },
         Subject("hrtimer.executor-sleep.precise", "the same on a precise engine: the task goes on right after the spin")
         {
-            try measureExecutorSleep($0, .precise)
+            try measureSleep($0, .precise, onExecutor: true)
         },
     ]
 
@@ -101,11 +101,17 @@ extension Subject {
         }
     }
 
-    private static func measureSleep(_ recorder: BlockRecorder, _ precision: TimerPrecision) throws {
+    /// On the pool's threads, or on the engine's own.
+    private static func measureSleep(
+        _ recorder: BlockRecorder,
+        _ precision: TimerPrecision,
+        onExecutor: Bool = false
+    ) throws {
         try withEngine(recorder, precision) { engine in
-            let sleeper = Task.detached { try await sleepOnAndOn(recorder, engine) }
-            defer { sleeper.cancel() }
-            try recorder.waitUntilFull()
+            let clock = MonotonicClock(engine: engine)
+            try recorder.fill(byTaskOn: onExecutor ? TimerExecutor(engine: engine) : nil) {
+                try await clock.sleep(until: MonotonicInstant(nanoseconds: $0))
+            }
         }
     }
 
@@ -122,25 +128,6 @@ extension Subject {
             defer { consumer.cancel() }
             try recorder.waitUntilFull()
         }
-    }
-
-    private static func measureExecutorSleep(_ recorder: BlockRecorder, _ precision: TimerPrecision) throws {
-        try withEngine(recorder, precision) { engine in
-            let executor = TimerExecutor(engine: engine)
-            let sleeper = Task.detached(executorPreference: executor) { try await sleepOnAndOn(recorder, engine) }
-            defer { sleeper.cancel() }
-            try recorder.waitUntilFull()
-        }
-    }
-
-    private static func sleepOnAndOn(_ recorder: BlockRecorder, _ engine: TimerEngine) async throws {
-        let clock = MonotonicClock(engine: engine)
-        _ = recorder.begin()
-        var woke_ns: Int64
-        repeat {
-            try await clock.sleep(until: MonotonicInstant(nanoseconds: recorder.nextDeadline_ns))
-            woke_ns = cbench_now_ns()
-        } while recorder.fire(woke_ns)
     }
 
     private static func measureLoopTimer(_ recorder: BlockRecorder, _ precision: TimerPrecision) {

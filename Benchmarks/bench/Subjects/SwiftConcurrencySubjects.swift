@@ -5,64 +5,36 @@ extension Subject {
     /// of the time stamps, if their description does not say otherwise.
     static let swiftConcurrency: [Subject] = [
         Subject("swift.task-sleep", "Task.sleep(until:) on SuspendingClock, default tolerance") {
-            try measureTaskSleep($0, tolerance: nil)
+            try $0.fill(sleeping: taskSleep(tolerance: nil))
         },
         Subject("swift.task-sleep-zero-tolerance", "the same with tolerance: .zero") {
-            try measureTaskSleep($0, tolerance: .zero)
+            try $0.fill(sleeping: taskSleep(tolerance: .zero))
         },
         Subject(
             "swift.task-sleep-for",
             "Task.sleep(for:) on its own ContinuousClock: what remains until each deadline, as most programs have it",
             isDefault: false
-        ) { recorder in
-            let sleeper = Task.detached {
-                _ = recorder.begin()
-                var woke_ns: Int64
-                repeat {
-                    let remaining_ns = max(0, recorder.nextDeadline_ns - cbench_now_ns())
-                    try await Task.sleep(for: .nanoseconds(remaining_ns))
-                    woke_ns = cbench_now_ns()
-                } while recorder.fire(woke_ns)
-            }
-            defer { sleeper.cancel() }
-            try recorder.waitUntilFull()
+        ) {
+            try $0.fill(sleeping: { try await Task.sleep(for: .nanoseconds(max(0, $0 - cbench_now_ns()))) })
         },
         Subject(
             "swift.timerfd-executor",
             "Task.sleep(until:)'s work done by one thread with a heap and a timerfd, as executors of platforms have it",
             isDefault: false
-        ) { recorder in
+        ) {
             let sleeper = try TimerFDSleeper()
             defer { sleeper.stop() }
-            let task = Task.detached(executorPreference: sleeper) {
-                _ = recorder.begin()
-                var woke_ns: Int64
-                repeat {
-                    await sleeper.sleep(until_ns: recorder.nextDeadline_ns)
-                    woke_ns = cbench_now_ns()
-                } while recorder.fire(woke_ns)
-            }
-            defer { task.cancel() }
-            try recorder.waitUntilFull()
+            try $0.fill(byTaskOn: sleeper) { await sleeper.sleep(until_ns: $0) }
         },
     ]
 
-    private static func measureTaskSleep(_ recorder: BlockRecorder, tolerance: Duration?) throws {
-        let sleeper = Task.detached { try await sleepOnAndOn(recorder, tolerance) }
-        defer { sleeper.cancel() }
-        try recorder.waitUntilFull()
-    }
-
-    /// Fills the block by `Task.sleep`, on any executor.
-    static func sleepOnAndOn(_ recorder: BlockRecorder, _ tolerance: Duration?) async throws {
+    /// `Task.sleep`, on any executor.
+    static func taskSleep(tolerance: Duration?) -> @Sendable (_ until_ns: Int64) async throws -> Void {
         let zero = SuspendingClock.Instant.monotonicZero
-        _ = recorder.begin()
-        var woke_ns: Int64
-        repeat {
-            let deadline = zero.advanced(by: .nanoseconds(recorder.nextDeadline_ns))
+        return { deadline_ns in
+            let deadline = zero.advanced(by: .nanoseconds(deadline_ns))
             try await Task.sleep(until: deadline, tolerance: tolerance, clock: .suspending)
-            woke_ns = cbench_now_ns()
-        } while recorder.fire(woke_ns)
+        }
     }
 }
 
