@@ -18,20 +18,6 @@ static bool ends_with(pid_t parent) {
     return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
 }
 
-static _Noreturn void hog(pid_t parent) {
-    if (!ends_with(parent)) _exit(1);
-    for (;;) __asm__ volatile("");
-}
-
-int cbench_load_start(int32_t *out_process) {
-    pid_t parent = getpid();
-    pid_t child = fork();
-    if (child < 0) return -errno;
-    if (child == 0) hog(parent);
-    *out_process = child;
-    return 0;
-}
-
 // If a step fails, writes the errno to the pipe and ends; a successful exec closes the pipe.
 static _Noreturn void execute(const char *const *arguments, pid_t parent, int report_fd) {
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);

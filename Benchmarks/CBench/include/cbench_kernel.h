@@ -157,8 +157,6 @@ int cbench_hybrid(cbench_block *_Nonnull block, int64_t margin_ns);
 
 // Only a sleep and a stamp for each deadline.
 cbench_loop cbench_bare_loop;
-// Another thread, with timer slack 1 ns, sleeps until each deadline and wakes the calling one.
-cbench_loop cbench_hop;
 
 // A binary heap of timers and their handlers behind one mutex; any thread may use it. Timers are
 // numbers below the `timers` of create. Each must be added once before it is replaced, and each may

@@ -6,9 +6,6 @@
 // Processes that are started for a run and end with it, also when the thread that started them
 // ends, in whatever way.
 
-// Starts a process that keeps a processor busy. Returns 0 or a negative errno.
-int cbench_load_start(int32_t *_Nonnull out_process);
-
 // Starts a program with the given arguments, which end with NULL, in a process group of its own.
 // Its standard input and output are /dev/null. Returns 0 or a negative errno, also if the program
 // cannot be started.

@@ -11,13 +11,7 @@ struct CrowdOptions: ParsableArguments {
     )
     var rate = 10.0
 
-    @Option(
-        help: ArgumentHelp(
-            "How their deadlines lie in the interval: even, random, or clusters:K for K groups that are due at once.",
-            valueName: "phases"
-        ),
-        transform: parsePhases
-    )
+    @Option(help: "How their deadlines lie in the interval.")
     var phases: CrowdPlan.Phases = .evenlySpread
 
     @Option(
@@ -90,15 +84,4 @@ struct CrowdCommand: ParsableCommand {
         try outputs.write(options.common.rendering(report))
         if session.wasInterrupted { throw ExitCode(130) }
     }
-}
-
-/// Parses the value of `--phases`.
-@Sendable
-func parsePhases(_ text: String) throws -> CrowdPlan.Phases {
-    if text == "even" { return .evenlySpread }
-    if text == "random" { return .random }
-    if text.hasPrefix("clusters:"), let clusters = Int(text.dropFirst(9)), (1...1_000_000).contains(clusters) {
-        return .clusters(clusters)
-    }
-    throw ValidationError("it takes even, random, or clusters:K with K from 1 to 1000000")
 }

@@ -1,12 +1,12 @@
+import ArgumentParser
 import CBench
 import Seeded
 
 /// A crowd of repeating timers: how many, how often, and how much later each may fire to share a wake-up.
 struct CrowdPlan: Sendable {
-    enum Phases: Sendable, Equatable {
-        case evenlySpread, random
-        /// A number of groups, the timers of each due at the same instant, like timeouts that one event armed.
-        case clusters(Int)
+    enum Phases: String, Sendable, CaseIterable, ExpressibleByArgument {
+        case evenlySpread = "even"
+        case random
     }
 
     let timers: Int
@@ -22,7 +22,6 @@ struct CrowdPlan: Sendable {
             let phase_ns =
                 switch phases {
                 case .evenlySpread: Int64(index) * interval_ns / Int64(timers)
-                case .clusters(let clusters): Int64(index % clusters) * interval_ns / Int64(clusters)
                 case .random: Int64.random(in: 0..<interval_ns, using: &random)
                 }
             return CrowdTimer(first_ns: start_ns + phase_ns, interval_ns: interval_ns, tolerance_ns: tolerance_ns)

@@ -35,7 +35,6 @@ struct CrowdReport: Report {
         switch session.plan.phases {
         case .evenlySpread: "evenly spread"
         case .random: "in random phases"
-        case .clusters(let clusters): "in \(clusters.grouped) clusters"
         }
     }
 

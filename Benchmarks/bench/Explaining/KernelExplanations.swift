@@ -29,15 +29,6 @@ extension Explanation {
             )
         ),
         ExplanationRow(
-            "kernel.hop.slack-1",
-            "clock_nanosleep(…) on one thread, futex(FUTEX_WAKE_PRIVATE) to another",
-            "futex(2)",
-            .dearer(
-                than: "\(reference).slack-1",
-                "Two threads are woken one after the other, each from idleness."
-            )
-        ),
-        ExplanationRow(
             "kernel.sdl-delay-precise",
             "naps by clock_nanosleep(…), then reading the clock",
             "clock_nanosleep(2)",

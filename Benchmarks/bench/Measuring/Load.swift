@@ -36,9 +36,11 @@ final class Load {
         case .none: break
         case .cpu:
             // One hog for each online processor.
-            for _ in 0..<max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) { try start { cbench_load_start(&$0) } }
-        case .timers(let timers): try execute([try benchPath(), "load-timers", "\(timers)"])
-        case .command(let command): try execute(["/bin/sh", "-c", command])
+            for _ in 0..<max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) {
+                try start(["/bin/sh", "-c", "while :; do :; done"])
+            }
+        case .timers(let timers): try start([try benchPath(), "load-timers", "\(timers)"])
+        case .command(let command): try start(["/bin/sh", "-c", command])
         }
     }
 
@@ -59,23 +61,19 @@ final class Load {
         return !ended.isEmpty
     }
 
-    private func start(_ start: (inout Int32) -> CInt) throws {
-        var process: Int32 = 0
-        let status = start(&process)
-        guard status == 0 else {
-            stop()
-            throw BenchError("--load \(kind.text) cannot be started: \(String(cString: strerror(-status)))")
-        }
-        processes.append(process)
-    }
-
-    private func execute(_ arguments: [String]) throws {
+    private func start(_ arguments: [String]) throws {
         let copies = arguments.map { strdup($0) }
         defer { for copy in copies { free(copy) } }
         // The pointers remain valid long enough: the call returns only when the program has been started or has failed.
         var pointers = copies.map { UnsafePointer<CChar>($0) }
         pointers.append(nil)
-        try start { cbench_load_execute(&pointers, &$0) }
+        var process: Int32 = 0
+        let status = cbench_load_execute(&pointers, &process)
+        guard status == 0 else {
+            stop()
+            throw BenchError("--load \(kind.text) cannot be started: \(String(cString: strerror(-status)))")
+        }
+        processes.append(process)
     }
 }
 

@@ -80,12 +80,6 @@ extension Subject {
     private static let others =
         [
             CLoop(
-                "kernel.hop.slack-1",
-                "a thread that sleeps until the deadline and wakes another by futex(2): the least for what goes on elsewhere"
-            ) {
-                cbench_hop($0)
-            },
-            CLoop(
                 "kernel.sdl-delay-precise",
                 "the algorithm of SDL_DelayPrecise: naps of 1 ms, and a spin by the longest one of the call; slack 1 ns",
                 slack_ns: 1
