@@ -65,9 +65,11 @@ int cbench_timerfd_read(cbench_block *block) {
 
 __attribute__((always_inline)) static inline int with_epoll(cbench_block *block, uint32_t events,
                                                             cbench_wait *wait) {
-    struct files files = {.timer = cbench_timer_file(), .epoll = epoll_create1(EPOLL_CLOEXEC)};
+    struct files files = {.timer = cbench_timer_file(), .epoll = -1};
     struct epoll_event event = {.events = events};
     int status = files.timer < 0 ? files.timer : 0;
+    if (status == 0) files.epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (status == 0 && files.epoll < 0) status = -errno;
     if (status == 0 && epoll_ctl(files.epoll, EPOLL_CTL_ADD, files.timer, &event) != 0) {
         status = -errno;
     }

@@ -128,10 +128,6 @@ final class Session {
         _ = try? outputOfChild(["/bin/true"])
     }
 
-    private func openDescriptors() -> Int {
-        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
-    }
-
     /// The reasons why the gate is closed; empty if it is open.
     var gateFailures: [String] {
         var failures: [String] = []
@@ -188,4 +184,9 @@ struct NoiseFloor: Sendable {
             other.usage.cpuPerFire_ns.map { right in abs(left - right) }
         }
     }
+}
+
+/// Returns the number of the process's open descriptors.
+func openDescriptors() -> Int {
+    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
 }

@@ -144,7 +144,7 @@ final class SoakSession {
             since_ns: cbench_now_ns() - from_ns,
             fires: all.reduce(0) { $0 + Int(clamping: cbench_tally_fires($1.fleet.tally)) },
             resident_bytes: Int(cbench_resident_bytes()),
-            descriptors: Self.descriptors
+            descriptors: openDescriptors()
         )
     }
 
@@ -172,8 +172,6 @@ final class SoakSession {
             latest_ns: cbench_tally_latest_ns(tally)
         )
     }
-
-    static var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
 }
 
 // The results.

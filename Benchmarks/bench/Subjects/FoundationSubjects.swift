@@ -46,16 +46,8 @@ struct DateGrid {
     private let offset_ns: Int64
 
     init() {
-        // Uses the reading with the least time between its clocks. Any error makes dates later, so that it cannot make a
-        // subject look early.
-        var best: (gap_ns: Int64, offset_ns: Int64) = (.max, 0)
-        for _ in 0..<16 {
-            let before_ns = cbench_now_ns()
-            let wall_ns = cbench_wall_ns()
-            let gap_ns = cbench_now_ns() - before_ns
-            if gap_ns < best.gap_ns { best = (gap_ns, wall_ns - before_ns) }
-        }
-        offset_ns = best.offset_ns
+        let (wall_ns, now_ns) = readTogether { cbench_wall_ns() }
+        offset_ns = wall_ns - now_ns
     }
 
     /// Returns the first date that is not before the instant; dates of this century are 119 ns apart.
@@ -64,4 +56,17 @@ struct DateGrid {
         let interval_ns = instant_ns + offset_ns - reference_ns
         return Date(timeIntervalSinceReferenceDate: (Double(interval_ns) / 1e9).nextUp)
     }
+}
+
+/// Reads another clock, and `CLOCK_MONOTONIC` right before it: of several readings the one with the least time between the
+/// two. Any error makes instants of the other clock later, so that it cannot make a subject look early.
+func readTogether<Instant>(_ otherClock: () -> Instant) -> (Instant, now_ns: Int64) {
+    var best: (gap_ns: Int64, instant: Instant, now_ns: Int64)?
+    for _ in 0..<16 {
+        let before_ns = cbench_now_ns()
+        let instant = otherClock()
+        let gap_ns = cbench_now_ns() - before_ns
+        if gap_ns < best?.gap_ns ?? .max { best = (gap_ns, instant, before_ns) }
+    }
+    return (best!.instant, best!.now_ns)
 }

@@ -39,16 +39,9 @@ extension Subject {
 }
 
 extension SuspendingClock.Instant {
-    /// The instant at which `CLOCK_MONOTONIC` reads 0, from the reading with the least time between its clocks. Any error
-    /// makes it later, so that a fire that is on time never looks early.
+    /// The instant at which `CLOCK_MONOTONIC` reads 0.
     static var monotonicZero: SuspendingClock.Instant {
-        var best: (gap_ns: Int64, zero: SuspendingClock.Instant) = (.max, .now)
-        for _ in 0..<16 {
-            let before_ns = cbench_now_ns()
-            let instant = SuspendingClock.now
-            let gap_ns = cbench_now_ns() - before_ns
-            if gap_ns < best.gap_ns { best = (gap_ns, instant.advanced(by: .nanoseconds(-before_ns))) }
-        }
-        return best.zero
+        let (instant, now_ns) = readTogether { SuspendingClock.now }
+        return instant.advanced(by: .nanoseconds(-now_ns))
     }
 }
