@@ -38,56 +38,70 @@ struct DoctorTests {
         let doctor = Doctor(findings: [warned, bad])
         #expect(doctor.isBlocked)
         #expect(doctor.summary == "2 checks, b.bad: broken, and 1 more (bench doctor tells all)")
-        #expect(doctor.text(tellsAll: false, Paint()).contains("fix: mend it  (as root)"))
-        #expect(!doctor.text(tellsAll: false, Paint()).contains("\u{1b}"))
+        #expect(doctor.report(tellsAll: false).text(Paint()).contains("fix: mend it  (as root)"))
+        #expect(!doctor.report(tellsAll: false).text(Paint()).contains("\u{1b}"))
     }
 
     @Test("judges the clock")
-    func clocks() {
+    func clocks() throws {
         let directory = "/sys/devices/system/clocksource/clocksource0/"
-        func source(_ name: String) -> Finding {
-            ClockChecks.source(
-                files([directory + "current_clocksource": name, directory + "available_clocksource": "tsc hpet"])
+        func source(_ name: String) throws -> Finding {
+            try find(
+                "clock.source",
+                in: machine([directory + "current_clocksource": name, directory + "available_clocksource": "tsc hpet"])
             )
         }
-        #expect(source("tsc").verdict == .ok)
-        #expect(source("hpet").verdict == .warn)
-        #expect(source("hpet").value == "hpet (of tsc hpet)")
-        #expect(ClockChecks.resolution(1).verdict == .ok)
-        #expect(ClockChecks.resolution(4_000_000).verdict == .bad)
-        #expect(ClockChecks.tick(4_000_000).value == "4.00 ms, HZ=250")
+        #expect(try source("tsc").verdict == .ok)
+        #expect(try source("hpet").verdict == .warn)
+        #expect(try source("hpet").value == "hpet (of tsc hpet)")
+        #expect(try find("clock.resolution") { $0.resolution_ns = 1 }.verdict == .ok)
+        #expect(try find("clock.resolution") { $0.resolution_ns = 4_000_000 }.verdict == .bad)
+        #expect(try find("clock.tick") { $0.tick_ns = 4_000_000 }.value == "4.00 ms, HZ=250")
         #expect(
-            ClockChecks.flags(files(["/proc/cpuinfo": "flags\t\t: fpu constant_tsc"])).value == "without nonstop_tsc"
+            try find("clock.counter", in: machine(["/proc/cpuinfo": "flags\t\t: fpu constant_tsc"])).value
+                == "without nonstop_tsc"
         )
-        #expect(ClockChecks.flags(files([:])).verdict == .info)
+        #expect(try find("clock.counter", in: machine([:])).verdict == .info)
         #expect(
-            ClockChecks.offsets(files(["/proc/self/timens_offsets": "monotonic 5 0\nboottime 0 0"])).value
+            try find("clock.namespace", in: machine(["/proc/self/timens_offsets": "monotonic 5 0\nboottime 0 0"])).value
                 == "clocks are shifted"
         )
     }
 
-    @Test("judges containers and load")
-    func containers() {
-        #expect(ContainerChecks.quota(files(["/sys/fs/cgroup/cpu.max": "max 100000"])).verdict == .ok)
-        #expect(ContainerChecks.quota(files(["/sys/fs/cgroup/cpu.max": "50000 100000"])).verdict == .warn)
-        #expect(ContainerChecks.quota(files(["/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1"])).verdict == .ok)
-        #expect(ContainerChecks.quota(files(["/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "20000"])).verdict == .warn)
-        #expect(
-            ContainerChecks.throttled(files(["/sys/fs/cgroup/cpu.stat": "nr_periods 9\nnr_throttled 3"])).value
-                == "3 times"
-        )
-        #expect(LoadChecks.average(files(["/proc/loadavg": "1.50 0.9 0.8 2/300 1"]), cores: 2).verdict == .warn)
-        #expect(LoadChecks.average(files(["/proc/loadavg": "0.50 0.9 0.8 2/300 1"]), cores: 2).verdict == .ok)
-        let pressure = LoadChecks.pressure(
-            files(["/proc/pressure/cpu": "some avg10=61.20 avg60=1.0 total=4\nfull avg10=0"])
-        )
+    @Test(
+        "judges containers",
+        arguments: [
+            ("container.quota", "/sys/fs/cgroup/cpu.max", "max 100000", .ok),
+            ("container.quota", "/sys/fs/cgroup/cpu.max", "50000 100000", .warn),
+            ("container.quota", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1", .ok),
+            ("container.quota", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "20000", .warn),
+            ("container.throttled", "/sys/fs/cgroup/cpu.stat", "nr_periods 9\nnr_throttled 3", .warn),
+        ] as [(String, String, String, Finding.Verdict)]
+    )
+    func containers(id: String, path: String, text: String, verdict: Finding.Verdict) throws {
+        let finding = try find(id, in: machine([path: text]))
+        #expect(finding.verdict == verdict)
+        if id == "container.throttled" { #expect(finding.value == "3 times") }
+    }
+
+    @Test("judges load")
+    func load() throws {
+        func average(_ text: String) throws -> Finding {
+            var machine = machine(["/proc/loadavg": text])
+            machine.online = 2
+            return try find("load.average", in: machine)
+        }
+        #expect(try average("1.50 0.9 0.8 2/300 1").verdict == .warn)
+        #expect(try average("0.50 0.9 0.8 2/300 1").verdict == .ok)
+        let text = "some avg10=61.20 avg60=1.0 total=4\nfull avg10=0"
+        let pressure = try find("load.pressure", in: machine(["/proc/pressure/cpu": text]))
         #expect(pressure.verdict == .warn)
         #expect(pressure.value.contains("61.2 %"))
-        #expect(LoadChecks.pressure(files([:])).verdict == .info)
+        #expect(try find("load.pressure", in: machine([:])).verdict == .info)
     }
 
     @Test("finds other real-time processes, but reports no kernel threads")
-    func realTimeTasks() {
+    func realTimeTasks() throws {
         func stat(_ name: String, policy: Int, memory: Int) -> String {
             // proc_pid_stat(5): field 23 is the virtual memory size, field 41 the policy.
             var fields = [String](repeating: "0", count: 50)
@@ -100,48 +114,63 @@ struct DoctorTests {
             "/proc/8/stat": stat("migration/0", policy: 1, memory: 0),
             "/proc/9/stat": stat("shell", policy: 0, memory: 4096),
         ]
-        let finding = LoadChecks.realTimeTasks(files(texts, directories: ["/proc": ["7", "8", "9", "self"]]))
+        let finding = try find(
+            "load.real-time-tasks",
+            in: machine(texts, directories: ["/proc": ["7", "8", "9", "self"]])
+        )
         #expect(finding.value == "audio (x)")
     }
 
     @Test("judges its own measurements")
-    func measures() {
-        #expect(MeasuredChecks.sleep([60_000, 70_000, 900_000], slack_ns: 50_000).verdict == .ok)
-        #expect(MeasuredChecks.sleep([260_000, 270_000, 900_000], slack_ns: 50_000).verdict == .warn)
-        #expect(MeasuredChecks.sleep([-1, 70_000], slack_ns: 50_000).verdict == .bad)
-        #expect(MeasuredChecks.sleep([], slack_ns: 50_000).verdict == .bad)
-        #expect(MeasuredChecks.gap(5_000_000).verdict == .warn)
-        #expect(MeasuredChecks.reading(25).verdict == .ok)
-        #expect(MeasuredChecks.reading(700).verdict == .warn)
-        #expect(MeasuredChecks.steal(Disturbance(steal_ns: 10_000_000)).verdict == .warn)
+    func measures() throws {
+        func sleep(_ sleeps_ns: [Int64]) throws -> Finding.Verdict {
+            try find("measured.sleep") { machine in
+                machine.slack_ns = 50_000
+                machine.measured.sleeps_ns = sleeps_ns
+            }
+            .verdict
+        }
+        #expect(try sleep([60_000, 70_000, 900_000]) == .ok)
+        #expect(try sleep([260_000, 270_000, 900_000]) == .warn)
+        #expect(try sleep([-1, 70_000]) == .bad)
+        #expect(try sleep([]) == .bad)
+        #expect(try find("measured.longest-gap") { $0.measured.longestGap_ns = 5_000_000 }.verdict == .warn)
+        #expect(try find("measured.clock-reading") { $0.measured.reading_ns = 25 }.verdict == .ok)
+        #expect(try find("measured.clock-reading") { $0.measured.reading_ns = 700 }.verdict == .warn)
+        #expect(try find("measured.steal") { $0.measured.steal_ns = 10_000_000 }.verdict == .warn)
     }
 
     @Test("judges rights and builds")
-    func rights() {
-        #expect(RightsChecks.slack(50_000).verdict == .info)
-        #expect(RightsChecks.slack(100_000).verdict == .warn)
-        #expect(RightsChecks.slack(1).verdict == .ok)
-        #expect(RightsChecks.nice(5).verdict == .warn)
-        #expect(RightsChecks.realTime(EPERM).verdict == .info)
-        #expect(BuildChecks.configuration("debug").verdict == .warn)
-        #expect(BuildChecks.sanitizer("thread").verdict == .bad)
-        #expect(BuildChecks.libevent("2.1.12", "poll").verdict == .bad)
-        #expect(KernelChecks.timerfd(-ENOSYS).verdict == .bad)
-        #expect(KernelChecks.epoll(-ENOSYS).verdict == .info)
-        #expect(
-            IdleChecks.deepest(
-                files(
-                    ["/sys/devices/system/cpu/cpu0/cpuidle/state1/latency": "133"],
-                    directories: ["/sys/devices/system/cpu/cpu0/cpuidle/": ["state0", "state1"]]
-                )
-            ).verdict == .warn
-        )
-        #expect(
-            MemoryChecks.swap(files(["/proc/meminfo": "SwapTotal: 2048 kB\nSwapFree: 1024 kB"])).value == "1 MiB in use"
-        )
+    func rights() throws {
+        #expect(try find("rights.timer-slack") { $0.slack_ns = 50_000 }.verdict == .info)
+        #expect(try find("rights.timer-slack") { $0.slack_ns = 100_000 }.verdict == .warn)
+        #expect(try find("rights.timer-slack") { $0.slack_ns = 1 }.verdict == .ok)
+        #expect(try find("rights.nice") { $0.nice = 5 }.verdict == .warn)
+        #expect(try find("rights.real-time") { $0.fifoError = EPERM }.verdict == .info)
+        #expect(try find("build.configuration") { $0.build = "debug" }.verdict == .warn)
+        #expect(try find("build.sanitizer") { $0.sanitizer = "thread" }.verdict == .bad)
+        #expect(try find("build.libevent") { $0.libeventMethod = "poll" }.verdict == .bad)
+        #expect(try find("kernel.timerfd") { $0.timerfdStatus = -ENOSYS }.verdict == .bad)
+        #expect(try find("kernel.epoll-pwait2") { $0.epollStatus = -ENOSYS }.verdict == .info)
+        let idle = "/sys/devices/system/cpu/cpu0/cpuidle/"
+        let sleepy = machine([idle + "state1/latency": "133"], directories: [idle: ["state0", "state1"]])
+        #expect(try find("idle.deepest-state", in: sleepy).verdict == .warn)
+        let swap = machine(["/proc/meminfo": "SwapTotal: 2048 kB\nSwapFree: 1024 kB"])
+        #expect(try find("memory.swap", in: swap).value == "1 MiB in use")
     }
 
-    private func files(_ texts: [String: String], directories: [String: [String]] = [:]) -> SystemFiles {
-        SystemFiles(read: { texts[$0] }, list: { directories[$0] ?? [] })
+    /// Returns what a check finds on a machine without files, after a change.
+    private func find(_ id: String, _ change: (inout Machine) -> Void) throws -> Finding {
+        var machine = machine([:])
+        change(&machine)
+        return try find(id, in: machine)
+    }
+
+    private func find(_ id: String, in machine: Machine) throws -> Finding {
+        try #require(Check.all.first { $0.id == id }).finding(machine)
+    }
+
+    private func machine(_ texts: [String: String], directories: [String: [String]] = [:]) -> Machine {
+        Machine(read: { texts[$0] }, list: { directories[$0] ?? [] })
     }
 }

@@ -22,22 +22,7 @@ struct DoctorCommand: ParsableCommand {
     func run() throws {
         let outputs = try common.open()
         let doctor = Doctor.examine()
-        try outputs.write(common.rendering(Examination(doctor: doctor, tellsAll: tellsAll)))
+        try outputs.write(common.rendering(doctor.report(tellsAll: tellsAll)))
         if doctor.isBlocked { throw ExitCode(3) }
-    }
-}
-
-/// What `bench doctor` shows.
-private struct Examination: Report {
-    let doctor: Doctor
-    let tellsAll: Bool
-
-    func text(_ paint: Paint) -> String { doctor.text(tellsAll: tellsAll, paint) }
-
-    var json: JSONValue {
-        [
-            "schema": .integer(1), "build": .string(buildName), "is_blocked": .bool(doctor.isBlocked),
-            "doctor": doctor.json,
-        ]
     }
 }

@@ -2,25 +2,18 @@
 struct Doctor: Sendable {
     let findings: [Finding]
 
-    /// Runs all checks; they take half a second, most of it for short measurements.
-    static func examine(_ files: SystemFiles = .live) -> Doctor {
-        // First, so that the load it sees does not come from our own measurements.
-        let load = LoadChecks.findings(files)
-        return Doctor(
-            findings: ClockChecks.findings(files) + ProcessorChecks.findings(files) + IdleChecks.findings(files)
-                + RightsChecks.findings(files) + MemoryChecks.findings(files) + ContainerChecks.findings(files) + load
-                + KernelChecks.findings(files) + NoiseChecks.findings(files) + BuildChecks.findings()
-                + MeasuredChecks.findings(files)
-        )
+    /// Makes all checks; they take half a second, most of it for short measurements.
+    static func examine() -> Doctor {
+        var machine = Machine()
+        let findings = Check.quick.map { $0.finding(machine) }
+        // Last, so that no other check sees their load.
+        machine.measured = .now()
+        return Doctor(findings: findings + Check.measured.map { $0.finding(machine) })
     }
 
     var isBlocked: Bool { findings.contains { $0.verdict == .bad } }
 
-    func count(_ verdict: Finding.Verdict) -> Int {
-        findings.lazy.filter { $0.verdict == verdict }.count
-    }
-
-    var json: JSONValue { .array(findings.map(\.json)) }
+    private func count(_ verdict: Finding.Verdict) -> Int { findings.count { $0.verdict == verdict } }
 
     /// For a report: the number of checks, and the worst finding.
     var summary: String {
@@ -30,13 +23,17 @@ struct Doctor: Sendable {
         return "\(findings.count) checks, \(first.id): \(first.value)\(rest) (bench doctor tells all)"
     }
 
-    /// Returns a line for each check; below those with a problem, why it matters and what to do.
-    func text(tellsAll: Bool, _ paint: Paint) -> String {
-        let table = Table<Finding>(
+    /// A line for each check; below those with a problem, why it matters and what to do.
+    func table(tellsAll: Bool = false) -> Table<Finding> {
+        Table(
             columns: [
                 Column("", isLeft: true) { .text($0.verdict.rawValue, style: $0.verdict.style) },
-                Column("", isLeft: true) { .text($0.id) },
-                Column("", isLeft: true) { .text($0.value) },
+                Column("", "id", isLeft: true) { .text($0.id) },
+                Column("", "value", isLeft: true) { .text($0.value) },
+                Column("", "verdict") { .text($0.verdict.rawValue) },
+                Column("", "why") { .text($0.why) },
+                Column("", "fix") { .text($0.fix) },
+                Column("", "needs_root") { Cell("", .bool($0.needsRoot)) },
             ],
             rows: findings,
             below: { finding in
@@ -45,9 +42,16 @@ struct Doctor: Sendable {
                 return ["        why: \(finding.why)"] + (fix.map { [$0] } ?? [])
             }
         )
+    }
+
+    func report(tellsAll: Bool) -> TableReport<Finding> {
         let counts = Finding.Verdict.allCases.map { "\(count($0)) \($0.rawValue)" }.joined(separator: ", ")
-        let end = ["", "\(findings.count) checks: \(counts)", conclusion]
-        return (table.lines(paint) + end).joined(separator: "\n") + "\n"
+        return TableReport(
+            table: table(tellsAll: tellsAll),
+            below: ["", "\(findings.count) checks: \(counts)", conclusion],
+            key: "doctor",
+            more: ["build": .string(buildName), "is_blocked": .bool(isBlocked)]
+        )
     }
 
     private var conclusion: String {
@@ -56,16 +60,5 @@ struct Doctor: Sendable {
             return "Results compare subjects of one run; what is warned of makes all of them later or less even."
         }
         return "Nothing here stands in the way of exact timers."
-    }
-}
-
-extension Finding.Verdict {
-    fileprivate var style: Paint.Style? {
-        switch self {
-        case .ok: .green
-        case .info: nil
-        case .warn: .yellow
-        case .bad: .red
-        }
     }
 }

@@ -9,42 +9,31 @@ struct Finding: Sendable, Equatable {
         case warn
         /// Results from here mean nothing until this is fixed.
         case bad
+
+        var style: Paint.Style? {
+            switch self {
+            case .ok: .green
+            case .info: nil
+            case .warn: .yellow
+            case .bad: .red
+            }
+        }
     }
 
-    /// Stable, because scripts use it.
     let id: String
     let value: String
     let verdict: Verdict
-    /// Why it matters to timers, in one sentence.
     let why: String
-    /// The fix, in one line; nil if there is nothing to do.
+    /// Nil where there is no problem.
     let fix: String?
     let needsRoot: Bool
 
-    init(
-        _ id: String,
-        _ value: String?,
-        _ verdict: Verdict,
-        why: String,
-        fix: String? = nil,
-        needsRoot: Bool = false
-    ) {
+    init(_ id: String, _ value: String?, _ verdict: Verdict, why: String, fix: String? = nil, needsRoot: Bool = false) {
         self.id = id
         self.value = value ?? "not known"
         self.verdict = verdict
         self.why = why
         self.fix = verdict == .warn || verdict == .bad ? fix : nil
         self.needsRoot = needsRoot && self.fix != nil
-    }
-
-    var json: JSONValue {
-        [
-            "id": .string(id),
-            "value": .string(value),
-            "verdict": .string(verdict.rawValue),
-            "why": .string(why),
-            "fix": JSONValue(fix),
-            "needs_root": .bool(needsRoot),
-        ]
     }
 }

@@ -49,23 +49,25 @@ struct HostReport: Sendable {
 
     /// The host's part of a result in JSON.
     var json: JSONValue {
-        let members = facts.map { JSONValue.Member(key: $0.key, value: $0.value) }
-        return .object(members + (doctor.map { [JSONValue.Member(key: "doctor", value: $0.json)] } ?? []))
+        .members(facts.map { ($0.key, $0.value) }) + (doctor.map { ["doctor": $0.table().json] } ?? [:])
     }
 
     static func now() -> HostReport {
-        let cpuInfo = readText("/proc/cpuinfo") ?? ""
+        let machine = Machine()
+        let system = "/sys/devices/system/"
+        let clockSource = machine.read(system + "clocksource/clocksource0/current_clocksource")
+        let name = kernelName()
         return HostReport(facts: [
-            Fact("kernel", "kernel", kernel),
-            Fact("cpu", "processor", field("model name", of: cpuInfo) ?? machine),
-            Fact("cores", "cores", cores),
-            Fact("virtualisation", "virtualisation", virtualisation(cpuInfo)),
-            Fact("clocksource", "clock source", systemFile("clocksource/clocksource0/current_clocksource")),
+            Fact("kernel", "kernel", "\(name.system) \(name.release) \(name.version)"),
+            Fact("cpu", "processor", machine.field("model name", of: "/proc/cpuinfo") ?? name.machine),
+            Fact("cores", "cores", cores(machine)),
+            Fact("virtualisation", "virtualisation", virtualisation(machine)),
+            Fact("clocksource", "clock source", clockSource),
             Fact("clock_read_ns", "one reading", JSONValue(readingCost_ns()), unit: "ns"),
-            Fact("governor", "governor", systemFile("cpu/cpu0/cpufreq/scaling_governor")),
-            Fact("timer_slack_ns", "timer slack", .integer(Int64(clamping: hrt_thread_timer_slack_ns())), unit: "ns"),
-            Fact("scheduling", "scheduling", scheduling),
-            Fact("load", "load average", readText("/proc/loadavg").map(trimmed)),
+            Fact("governor", "governor", machine.read(system + "cpu/cpu0/cpufreq/scaling_governor")),
+            Fact("timer_slack_ns", "timer slack", .integer(machine.slack_ns), unit: "ns"),
+            Fact("scheduling", "scheduling", scheduling(machine)),
+            Fact("load", "load average", machine.read("/proc/loadavg")),
             Fact("swift", "Swift", swiftVersion),
             Fact("build", "build", buildName),
             Fact("commit", "commit", commit()),
@@ -77,38 +79,32 @@ struct HostReport: Sendable {
     static func commit() -> String? {
         func git(_ arguments: String...) -> String? {
             let output = try? outputOfChild(["/usr/bin/env", "git"] + arguments, errors: .discarded)
-            return output?.status == 0 ? output.map { trimmed($0.text) } : nil
+            return output?.status == 0 ? output?.text.trimmingCharacters(in: .whitespacesAndNewlines) : nil
         }
         guard let hash = git("rev-parse", "--short=12", "HEAD") else { return nil }
         return hash + (git("status", "--porcelain", "--untracked-files=no")?.isEmpty == false ? "+" : "")
     }
 
-    private static var kernel: String? {
+    private static func kernelName() -> (system: String, release: String, version: String, machine: String) {
         var name = utsname()
-        guard uname(&name) == 0 else { return nil }
-        return "\(text(name.sysname)) \(text(name.release)) \(text(name.version))"
+        // It fails only without room for its answer.
+        uname(&name)
+        return (text(name.sysname), text(name.release), text(name.version), text(name.machine))
     }
 
-    private static var machine: String? {
-        var name = utsname()
-        return uname(&name) == 0 ? text(name.machine) : nil
-    }
-
-    private static var cores: String {
-        let online = sysconf(Int32(_SC_NPROCESSORS_ONLN))
-        let allowed = cbench_affinity().nonzeroBitCount
+    private static func cores(_ machine: Machine) -> String {
+        let (online, allowed) = (machine.online, machine.allowed)
         return allowed == 0 || allowed == online ? "\(online)" : "\(online), \(allowed) of them allowed to this process"
     }
 
-    private static func virtualisation(_ cpuInfo: String) -> String {
-        let vendor = systemText("/sys/class/dmi/id/sys_vendor").map { " (\($0))" } ?? ""
-        let flags = field("flags", of: cpuInfo)?.split(separator: " ") ?? []
-        return flags.contains("hypervisor") ? "guest of a hypervisor\(vendor)" : "none seen\(vendor)"
+    private static func virtualisation(_ machine: Machine) -> String {
+        let vendor = machine.read("/sys/class/dmi/id/sys_vendor").map { " (\($0))" } ?? ""
+        return (machine.flags?.contains("hypervisor") == true ? "guest of a hypervisor" : "none seen") + vendor
     }
 
-    private static var scheduling: String {
+    private static func scheduling(_ machine: Machine) -> String {
         switch sched_getscheduler(0) {
-        case SCHED_OTHER: "SCHED_OTHER, nice \(getpriority(__priority_which_t(0), 0))"
+        case SCHED_OTHER: "SCHED_OTHER, nice \(machine.nice)"
         case SCHED_FIFO: "SCHED_FIFO"
         case SCHED_RR: "SCHED_RR"
         case let policy: "policy \(policy)"
@@ -125,26 +121,6 @@ struct HostReport: Sendable {
         #else
         "6.1"
         #endif
-    }
-
-    private static func systemFile(_ path: String) -> String? {
-        systemText("/sys/devices/system/\(path)")
-    }
-
-    private static func systemText(_ path: String) -> String? {
-        readText(path).map(trimmed)
-    }
-
-    /// Returns the value of the first "name : value" line.
-    private static func field(_ name: String, of text: String) -> String? {
-        for line in text.split(separator: "\n") where line.hasPrefix(name) {
-            return line.split(separator: ":", maxSplits: 1).last.map { trimmed(String($0)) }
-        }
-        return nil
-    }
-
-    private static func trimmed(_ text: String) -> String {
-        text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     /// Returns the text of a field of utsname: bytes that end with a zero.

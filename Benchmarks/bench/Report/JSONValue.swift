@@ -13,6 +13,11 @@ indirect enum JSONValue: Equatable, Sendable {
         let value: JSONValue
     }
 
+    /// Returns an object with these members, in their order.
+    static func members(_ members: [(String, JSONValue)]) -> JSONValue {
+        .object(members.map { Member(key: $0.0, value: $0.1) })
+    }
+
     init(_ value: Int64?) { self = value.map { .integer($0) } ?? .null }
     init(_ value: Int?) { self = value.map { .integer(Int64($0)) } ?? .null }
     init(_ value: String?) { self = value.map { .string($0) } ?? .null }
@@ -87,6 +92,6 @@ indirect enum JSONValue: Equatable, Sendable {
 
 extension JSONValue: ExpressibleByDictionaryLiteral {
     init(dictionaryLiteral members: (String, JSONValue)...) {
-        self = .object(members.map { Member(key: $0.0, value: $0.1) })
+        self = .members(members)
     }
 }

@@ -4,6 +4,19 @@ protocol Report {
     var json: JSONValue { get }
 }
 
+/// A table between lines of text; in JSON its rows by a name, and what is beside them.
+struct TableReport<Value>: Report {
+    var above: [String] = []
+    let table: Table<Value>
+    var below: [String] = []
+    let key: String
+    var more: JSONValue = [:]
+
+    func text(_ paint: Paint) -> String { (above + table.lines(paint) + below).joined(separator: "\n") + "\n" }
+
+    var json: JSONValue { ["schema": .integer(1)] + more + [key: table.json] }
+}
+
 extension JSONValue {
     /// Returns a result of schema 1: what those of all commands begin and end with, and `own` members in between.
     static func result(

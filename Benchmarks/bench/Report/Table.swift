@@ -59,7 +59,7 @@ struct Table<Value> {
 // For programs.
 extension Table {
     var json: JSONValue {
-        .array(rows.map { row in .object(keyed.map { JSONValue.Member(key: $0.key, value: $0.cell(row).value) }) })
+        .array(rows.map { row in .members(keyed.map { ($0.key, $0.cell(row).value) }) })
     }
 
     /// RFC 4180; values that are not known are empty.
