@@ -6,7 +6,7 @@ import Glibc
 struct CommonOptions: ParsableArguments {
     @Option(
         help: """
-            Shape of the results: text, markdown, json, csv, hgrm, hlog, svg or html. Repeatable; all but one \
+            Shape of the results: text, markdown, json, csv, hgrm, svg or html. Repeatable; all but one \
             take a file. Every command has text and json.
             """,
         transform: parseFormat
@@ -69,8 +69,10 @@ struct CommonOptions: ParsableArguments {
     }
 
     /// Returns a rendering of results that have text and JSON; other formats are made from JSON if it is a result.
-    func rendering(_ report: some Report) -> Rendering {
-        Rendering(name: "the result", json: report.json.text() + "\n") { report.text(view(isScreen: $0).paint) }
+    func rendering(_ report: some Report) -> Rendering { rendering(report.json, report.text) }
+
+    func rendering(_ json: JSONValue, _ text: @escaping (Paint) -> String) -> Rendering {
+        Rendering(name: "the result", json: json.text() + "\n") { text(view(isScreen: $0).paint) }
     }
 }
 

@@ -26,30 +26,12 @@ struct ExplainCommand: ParsableCommand {
             throw BenchError("'\(id)' has no explanation")
         }
         let outputs = try common.open()
-        var measured: [String] = []
-        if !hidesMeasurement, let shown = explanation.traps.compactMap(\.demonstration).first {
-            announceDebugBuild()
-            measured = ["", "measured here, deadlines every \(timeText(shown.interval_ns)):"]
-            do {
-                measured += DemonstrationRun.lines(shown, try DemonstrationRun.figures(shown))
-            } catch {
-                // Not an error of the command: it reports why there is no measurement.
-                measured.append("  not measured: \(error)")
-            }
-        }
-        try outputs.write(
-            common.rendering(ExplainedSubject(subject: subject, explanation: explanation, measured: measured))
-        )
-    }
-}
-
-/// What `bench explain` shows.
-private struct ExplainedSubject: Report {
-    let subject: Subject
-    let explanation: Explanation
-    let measured: [String]
-
-    func text(_ paint: Paint) -> String {
+        let measured = hidesMeasurement ? [] : measure(explanation)
+        let json: JSONValue = [
+            "id": .string(subject.id), "explanation": .string(subject.explanation),
+            "call": .string(explanation.call), "manual": .string(explanation.manual),
+            "traps": .array(explanation.traps.map { .string($0.text) }),
+        ]
         let head = [
             "\(subject.id): \(subject.explanation)", "  call    \(explanation.call)",
             "  see     \(explanation.manual)",
@@ -59,14 +41,19 @@ private struct ExplainedSubject: Report {
                 (line == 0 ? "  trap \(number + 1)  " : "          ") + text
             }
         }
-        return (head + traps + measured).joined(separator: "\n") + "\n"
+        let text = (head + traps + measured).joined(separator: "\n") + "\n"
+        try outputs.write(common.rendering(json) { _ in text })
     }
 
-    var json: JSONValue {
-        [
-            "id": .string(subject.id), "explanation": .string(subject.explanation),
-            "call": .string(explanation.call), "manual": .string(explanation.manual),
-            "traps": .array(explanation.traps.map { .string($0.text) }),
-        ]
+    /// Returns the table of the first trap that is shown by a measurement.
+    private func measure(_ explanation: Explanation) -> [String] {
+        guard let shown = explanation.traps.compactMap(\.shown).first else { return [] }
+        announceDebugBuild()
+        let head = ["", "measured here, deadlines every \(timeText(shown.interval_ns)):"]
+        let name = id.matches(explanation.pattern) ? id : id.withoutSlack
+        do { return head + (try shown.table(name).lines().map { "  " + $0 }) } catch {
+            // Not an error of the command: it reports why there is no measurement.
+            return head + ["  not measured: \(error)"]
+        }
     }
 }

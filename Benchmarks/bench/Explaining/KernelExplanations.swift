@@ -1,74 +1,63 @@
 // The waits and timers of Linux, and what programs write on top of them.
 extension Explanation {
     private static let reference = Subject.referenceID
-    private static let fixedMargin = TrapKind.dearer(
-        than: reference,
+    private static let fixedMargin = Trap.against(
+        reference,
         "A fixed margin is spun away at every fire, and a wake-up later than the margin is late all the same."
     )
-    private static let spun = TrapKind.dearer(
-        than: reference,
+    private static let spun = Trap.against(
+        reference,
         "It never sleeps: a whole processor for each waiting thread, and others must wait for it."
     )
-    private static let toTheProcess = TrapKind.dearer(
-        than: "kernel.timerfd-read",
+    private static let toTheProcess = Trap.against(
+        "kernel.timerfd-read",
         "The signal goes to the process: any thread that does not block it may get it, and its system calls end with "
             + "EINTR. There is one signal however many expiries there were."
     )
-    private static let forbidden = TrapKind.says(
+    private static let forbidden = Trap(
         "Often forbidden: kernel.io_uring_disabled, and the seccomp filters of containers."
     )
 
     static let kernelWaits = [
-        ExplanationRow(
+        Explanation(
             "kernel.bare-loop.slack-1",
             "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, …)",
             "clock_nanosleep(2)",
-            .dearer(
-                than: reference,
+            .against(
+                reference,
                 "It keeps no account and leaves no deadline out: one that was missed is fired late all the same."
             )
         ),
-        ExplanationRow(
+        Explanation(
             "kernel.sdl-delay-precise",
             "naps by clock_nanosleep(…), then reading the clock",
             "clock_nanosleep(2)",
             fixedMargin
         ),
-        ExplanationRow("kernel.spin-sleep", "clock_nanosleep(…), then sched_yield()", "sched_yield(2)", fixedMargin),
-        ExplanationRow(
-            "kernel.hybrid*",
-            "clock_nanosleep(…), then reading the clock",
-            "clock_nanosleep(2)",
-            fixedMargin
-        ),
-        ExplanationRow(reference, "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, …)", "clock_nanosleep(2)", .slack),
-        ExplanationRow(
+        Explanation("kernel.spin-sleep", "clock_nanosleep(…), then sched_yield()", "sched_yield(2)", fixedMargin),
+        Explanation("kernel.hybrid*", "clock_nanosleep(…), then reading the clock", "clock_nanosleep(2)", fixedMargin),
+        Explanation(reference, "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, …)", "clock_nanosleep(2)", .slack),
+        Explanation(
             "kernel.clock-nanosleep-rel",
             "clock_nanosleep(CLOCK_MONOTONIC, 0, …)",
             "clock_nanosleep(2)",
             .slack,
             .relative
         ),
-        ExplanationRow("kernel.nanosleep", "nanosleep(…)", "nanosleep(2)", .slack, .relative),
-        ExplanationRow("kernel.futex-abs", "futex(FUTEX_WAIT_BITSET_PRIVATE, absolute timeout)", "futex(2)", .slack),
-        ExplanationRow(
-            "kernel.futex-rel",
-            "futex(FUTEX_WAIT_PRIVATE, relative timeout)",
-            "futex(2)",
-            .slack,
-            .relative
-        ),
-        ExplanationRow("kernel.spin-*", "no call at all", "vdso(7)", spun),
-        ExplanationRow("kernel.umwait", "umonitor, umwait", "Intel SDM, volume 2", spun),
-        ExplanationRow(
+        Explanation("kernel.nanosleep", "nanosleep(…)", "nanosleep(2)", .slack, .relative),
+        Explanation("kernel.futex-abs", "futex(FUTEX_WAIT_BITSET_PRIVATE, absolute timeout)", "futex(2)", .slack),
+        Explanation("kernel.futex-rel", "futex(FUTEX_WAIT_PRIVATE, relative timeout)", "futex(2)", .slack, .relative),
+        Explanation("kernel.spin-*", "no call at all", "vdso(7)", spun),
+        Explanation("kernel.umwait", "umonitor, umwait", "Intel SDM, volume 2", spun),
+        Explanation(
             "kernel.epoll-wait",
             "epoll_wait(…, timeout in ms)",
             "epoll_wait(2)",
             .wholeMilliseconds,
             .pollRule
         ),
-        ExplanationRow("kernel.poll", "poll(NULL, 0, timeout in ms)", "poll(2)", .wholeMilliseconds, .pollRule),
-        ExplanationRow(
+        Explanation("kernel.poll", "poll(NULL, 0, timeout in ms)", "poll(2)", .wholeMilliseconds, .pollRule),
+        Explanation(
             "kernel.epoll-pwait2",
             "epoll_pwait2(…, timespec)",
             "epoll_pwait2(2)",
@@ -76,34 +65,34 @@ extension Explanation {
             .slack,
             .relative
         ),
-        ExplanationRow("kernel.ppoll", "ppoll(NULL, 0, timespec)", "poll(2)", .pollRule, .slack, .relative),
-        ExplanationRow("kernel.select", "select(0, …, timeval)", "select(2)", .pollRule, .slack, .relative),
-        ExplanationRow("kernel.pselect", "pselect(0, …, timespec)", "select(2)", .pollRule, .slack, .relative),
-        ExplanationRow(
+        Explanation("kernel.ppoll", "ppoll(NULL, 0, timespec)", "poll(2)", .pollRule, .slack, .relative),
+        Explanation("kernel.select", "select(0, …, timeval)", "select(2)", .pollRule, .slack, .relative),
+        Explanation("kernel.pselect", "pselect(0, …, timespec)", "select(2)", .pollRule, .slack, .relative),
+        Explanation(
             "kernel.cond-clockwait",
             "pthread_cond_clockwait(CLOCK_MONOTONIC)",
             "pthread_cond_clockwait(3)",
             .slack,
-            .says("It may return for no reason: the deadline must be looked at again.")
+            Trap("It may return for no reason: the deadline must be looked at again.")
         ),
-        ExplanationRow(
+        Explanation(
             "kernel.cond-timedwait",
             "pthread_cond_timedwait(…)",
             "pthread_cond_timedwait(3)",
             .slack,
             .wallClock
         ),
-        ExplanationRow("kernel.sem-clockwait", "sem_clockwait(CLOCK_MONOTONIC)", "sem_wait(3)", .slack),
-        ExplanationRow("kernel.sem-timedwait", "sem_timedwait(…)", "sem_wait(3)", .slack, .wallClock),
-        ExplanationRow("kernel.mq-timedreceive", "mq_timedreceive(…)", "mq_receive(3)", .slack, .wallClock),
-        ExplanationRow("kernel.sigtimedwait", "sigtimedwait(…)", "sigwaitinfo(2)", .slack, .relative),
-        ExplanationRow("kernel.semtimedop", "semtimedop(…)", "semop(2)", .slack, .relative),
-        ExplanationRow(
+        Explanation("kernel.sem-clockwait", "sem_clockwait(CLOCK_MONOTONIC)", "sem_wait(3)", .slack),
+        Explanation("kernel.sem-timedwait", "sem_timedwait(…)", "sem_wait(3)", .slack, .wallClock),
+        Explanation("kernel.mq-timedreceive", "mq_timedreceive(…)", "mq_receive(3)", .slack, .wallClock),
+        Explanation("kernel.sigtimedwait", "sigtimedwait(…)", "sigwaitinfo(2)", .slack, .relative),
+        Explanation("kernel.semtimedop", "semtimedop(…)", "semop(2)", .slack, .relative),
+        Explanation(
             "kernel.so-rcvtimeo",
             "setsockopt(SO_RCVTIMEO), recv(…)",
             "socket(7)",
-            .later(
-                than: reference,
+            .against(
+                reference,
                 every: 10_000_000,
                 fires: 30,
                 "It counts in the kernel's ticks of 1 to 10 ms (CONFIG_HZ), rounded up, and one more so as not to be early. A "
@@ -113,80 +102,71 @@ extension Explanation {
     ]
 
     static let kernelTimers = [
-        ExplanationRow(
+        Explanation(
             "kernel.timerfd-read",
             "timerfd_settime(TFD_TIMER_ABSTIME), read(…)",
             "timerfd_create(2)",
             .noSlack
         ),
-        ExplanationRow(
+        Explanation(
             "kernel.timerfd-periodic",
             "timerfd_settime(first, interval), read(…)",
             "timerfd_create(2)",
             .noSlack,
-            .says("read gives the number of expirations since the last one: more than 1 is missed deadlines.")
+            Trap("read gives the number of expirations since the last one: more than 1 is missed deadlines.")
         ),
-        ExplanationRow(
+        Explanation(
             "kernel.timerfd-epoll",
             "timerfd_settime(…), epoll_wait(…), read(…)",
             "timerfd_create(2), epoll(7)",
-            .dearer(than: "kernel.timerfd-read", "Three system calls a fire, where a plain read has two.")
+            .against("kernel.timerfd-read", "Three system calls a fire, where a plain read has two.")
         ),
-        ExplanationRow(
+        Explanation(
             "kernel.timerfd-epoll-et",
             "timerfd_settime(…), epoll_wait(EPOLLET)",
             "timerfd_create(2), epoll(7)",
-            .dearer(than: "kernel.timerfd-epoll", "Without the read: arming it anew makes the next edge.")
+            .against("kernel.timerfd-epoll", "Without the read: arming it anew makes the next edge.")
         ),
-        ExplanationRow(
+        Explanation(
             "kernel.timer-create-signal",
             "timer_create(SIGEV_SIGNAL), timer_settime(…)",
             "timer_create(2)",
             toTheProcess,
-            .says(Trap.exemptFromSlack)
+            Trap(Trap.exempt)
         ),
-        ExplanationRow(
-            "kernel.setitimer",
-            "setitimer(ITIMER_REAL)",
-            "setitimer(2)",
-            toTheProcess,
-            .says(Trap.exemptFromSlack)
-        ),
-        ExplanationRow(
+        Explanation("kernel.setitimer", "setitimer(ITIMER_REAL)", "setitimer(2)", toTheProcess, Trap(Trap.exempt)),
+        Explanation(
             "kernel.timer-create-thread-id",
             "timer_create(SIGEV_THREAD_ID), sigwaitinfo(…)",
             "timer_create(2)",
             .noSlack
         ),
-        ExplanationRow(
+        Explanation(
             "kernel.timer-create-thread",
             "timer_create(SIGEV_THREAD)",
             "timer_create(2), sigevent(3type)",
-            .dearer(
-                than: "kernel.timerfd-read",
-                "The C library makes a thread for each expiry, and a helper that stays."
-            )
+            .against("kernel.timerfd-read", "The C library makes a thread for each expiry, and a helper that stays.")
         ),
-        ExplanationRow(
+        Explanation(
             "kernel.io-uring-timeout",
             "IORING_OP_TIMEOUT, IORING_TIMEOUT_ABS",
             "io_uring_enter(2)",
             .noSlack,
             forbidden
         ),
-        ExplanationRow(
+        Explanation(
             "kernel.io-uring-enter-timeout",
             "io_uring_enter(EXT_ARG, timespec)",
             "io_uring_enter(2)",
             .noSlack,
             forbidden
         ),
-        ExplanationRow(
+        Explanation(
             "kernel.sched-deadline",
             "sched_setattr(SCHED_DEADLINE), sched_yield()",
             "sched(7)",
-            .later(
-                than: reference,
+            .against(
+                reference,
                 "The scheduler wakes the thread before all others, and puts it off when its runtime is spent. Its clock is the "
                     + "scheduler's own, which drifts against CLOCK_MONOTONIC."
             )
