@@ -65,11 +65,11 @@ struct OperationChangesTests {
     @Test("are shown with their interval as text, and as JSON")
     func shown() throws {
         let changes = try OperationChanges(before: files(own: 100), after: files(own: 120))
-        let text = changes.text(Paint())
+        let text = changes.report.text(Paint())
         #expect(text.contains("slower   fire"))
         #expect(text.contains("  1,000  hrtimer.engine  100 ns  120 ns  [1.20 … 1.20], floor 5 %\n"))
         #expect(text.contains("\n0 faster, 1 slower, 0 same, 0 unclear\n"))
-        #expect(changes.json.text().contains(#""operation": "fire""#))
+        #expect(changes.report.json.text().contains(#""operation": "fire""#))
     }
 
     private func verdict(_ before: [ResultFile], _ after: [ResultFile]) throws -> Verdict? {

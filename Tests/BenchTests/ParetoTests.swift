@@ -54,7 +54,7 @@ import Testing
     @Test("shows the exact share of fixed margins at a subject's cost, and their cost at its share")
     func text() throws {
         let pareto = Pareto(try rows(margins + [("hrtimer.source.precise", 5, 36_000)]), interval_ns: 1_000_000)
-        let lines = ParetoText(pareto: pareto).text.split(separator: "\n")
+        let lines = pareto.text.split(separator: "\n")
         let line = try #require(lines.first { $0.contains("hrtimer.source.precise") })
         for part in ["50.0 %", "36.0 µs", "3.6 %", "32.0 %", "45.0 µs"] { #expect(line.contains(part), "\(line)") }
     }

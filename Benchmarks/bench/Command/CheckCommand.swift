@@ -20,9 +20,6 @@ struct CheckCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The result to check, JSON.", valueName: "result.json"))
     var result: String
 
-    @Flag(name: .customLong("quiet"), help: "Show only the limits that are exceeded.")
-    var isQuiet = false
-
     @Flag(name: .customLong("allow-debug"), help: "Check a result of a debug build too.")
     var allowsDebug = false
 
@@ -38,34 +35,25 @@ struct CheckCommand: ParsableCommand {
             )
         }
         let lines = limits.check(file)
-        try outputs.write(common.rendering(CheckedLimits(lines: lines, isQuiet: isQuiet)))
+        try outputs.write(common.rendering(report(lines)))
         if lines.contains(where: { !$0.isMet }) { throw ExitCode(2) }
     }
-}
 
-/// What `bench check` shows.
-private struct CheckedLimits: Report {
-    let lines: [CheckLine]
-    let isQuiet: Bool
-
-    private var table: Table<CheckLine> {
-        Table(
-            columns: [
-                Column("", isLeft: true) { .text($0.isMet ? "ok" : "EXCEEDED") },
-                Column("", "name", isLeft: true) { .text($0.name) },
-                Column("", "text", isLeft: true) { .text($0.text) },
-                Column("", "is_met") { Cell("", .bool($0.isMet)) },
-            ],
-            rows: isQuiet ? lines.filter { !$0.isMet } : lines
+    private func report(_ lines: [CheckLine]) -> TableReport<CheckLine> {
+        let exceeded = lines.count { !$0.isMet }
+        let met = "all \(lines.count) limits are met"
+        return TableReport(
+            table: Table(
+                columns: [
+                    Column("", isLeft: true) { .text($0.isMet ? "ok" : "EXCEEDED") },
+                    Column("", "name", isLeft: true) { .text($0.name) },
+                    Column("", "text", isLeft: true) { .text($0.text) },
+                    Column("", "is_met") { Cell("", .bool($0.isMet)) },
+                ],
+                rows: lines
+            ),
+            below: [exceeded == 0 ? met : "\(exceeded) of \(lines.count) limits are exceeded"],
+            key: "limits"
         )
     }
-
-    func text(_ paint: Paint) -> String {
-        let exceeded = lines.count { !$0.isMet }
-        let end =
-            exceeded == 0 ? "all \(lines.count) limits are met" : "\(exceeded) of \(lines.count) limits are exceeded"
-        return (table.lines(paint) + [end]).joined(separator: "\n") + "\n"
-    }
-
-    var json: JSONValue { ["schema": .integer(1), "limits": table.json] }
 }

@@ -45,11 +45,11 @@ struct CompareCommand: ParsableCommand {
         if read.allSatisfy({ !$0.operations.isEmpty }) {
             let changes = try OperationChanges(before: before, after: after)
             slower = changes.count(.slower)
-            try outputs.write(common.rendering(changes))
+            try outputs.write(common.rendering(changes.report))
         } else {
             let comparison = try Comparison(before: .joined(before), after: .joined(after))
             slower = comparison.count(.slower)
-            try outputs.write(common.rendering(comparison))
+            try outputs.write(common.rendering(comparison.report))
         }
         if slower > 0 { throw ExitCode(2) }
     }

@@ -16,15 +16,15 @@ struct ListCommand: ParsableCommand {
     func run() throws {
         let outputs = try common.open()
         if listsOperations {
-            try outputs.write(common.rendering(ListedOperations()))
+            try outputs.write(
+                common.rendering(["schema": .integer(1), "operations": .array(operations)]) { _ in text }
+            )
         } else {
-            try outputs.write(common.rendering(ListedSubjects()))
+            try outputs.write(common.rendering(TableReport(table: subjects, key: "subjects")))
         }
     }
-}
 
-private struct ListedSubjects: Report {
-    private var table: Table<Subject> {
+    private var subjects: Table<Subject> {
         Table(
             columns: [
                 Column("", "id", isLeft: true) { .text($0.id) },
@@ -34,17 +34,11 @@ private struct ListedSubjects: Report {
         )
     }
 
-    func text(_ paint: Paint) -> String { table.lines().joined(separator: "\n") + "\n" }
-
-    var json: JSONValue { ["schema": .integer(1), "subjects": table.json] }
-}
-
-private struct ListedOperations: Report {
     private var comparisons: [OperationComparison] {
         OpsOptions.comparisons(sizes: [MemoryOperations.fewestTimers], ownTimers: nil)
     }
 
-    func text(_ paint: Paint) -> String {
+    private var text: String {
         var lines: [String] = []
         var seen: Set<String> = []
         for comparison in comparisons {
@@ -59,13 +53,12 @@ private struct ListedOperations: Report {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    var json: JSONValue {
-        let operations = comparisons.map { comparison -> JSONValue in
+    private var operations: [JSONValue] {
+        comparisons.map { comparison in
             [
                 "operation": .string(comparison.operation), "explanation": .string(comparison.explanation),
                 "rivals": .array(comparison.rivals.map { .string($0.id) }),
             ]
         }
-        return ["schema": .integer(1), "operations": .array(operations)]
     }
 }

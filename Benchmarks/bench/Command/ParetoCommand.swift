@@ -33,34 +33,11 @@ struct ParetoCommand: ParsableCommand {
             }
             found += all
         }
-        var rendering = common.rendering(ParetoFronts(fronts: found))
-        rendering.picture = { [found] in ParetoChart.standalone(found) }
+        let fronts = found
+        var rendering = common.rendering(.array(fronts.map(\.json))) { _ in
+            fronts.map { $0.text + "\n" }.joined()
+        }
+        rendering.picture = { ParetoChart.standalone(fronts) }
         try outputs.write(rendering)
-    }
-}
-
-/// What `bench pareto` shows.
-private struct ParetoFronts: Report {
-    let fronts: [Pareto]
-
-    func text(_ paint: Paint) -> String { fronts.map { ParetoText(pareto: $0).text + "\n" }.joined() }
-
-    /// The points: a subject's share and cost, and the values of fixed margins at the same cost and the same share.
-    var json: JSONValue {
-        .array(
-            fronts.map { front in
-                let points = Table<Pareto.Point>(
-                    columns: [
-                        Column("", "id") { .text($0.id) },
-                        Column("", "within_1us_share") { .share($0.exact) },
-                        Column("", "cpu_ns_per_fire") { .time($0.cpuPerFire_ns) },
-                        Column("", "fixed_share_at_cost") { .share(front.exact(at: $0.cpuPerFire_ns)) },
-                        Column("", "fixed_cost_at_share_ns") { .time(front.cost(at: $0.exact)) },
-                    ],
-                    rows: front.points
-                )
-                return ["interval_ns": JSONValue(front.interval_ns), "points": points.json]
-            }
-        )
     }
 }

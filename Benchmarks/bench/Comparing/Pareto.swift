@@ -67,6 +67,52 @@ struct Pareto: Sendable {
     }
 }
 
+// For people and for programs.
+extension Pareto {
+    /// A point and its letter in the plot.
+    private typealias Line = (offset: Int, element: Point)
+
+    var text: String {
+        let lines = ["every \(timeText(interval_ns))", ""] + table.lines() + [""] + plot
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    var json: JSONValue { ["interval_ns": JSONValue(interval_ns), "points": table.json] }
+
+    /// A subject's share and cost, and what fixed margins have at the same cost and the same share.
+    private var table: Table<Line> {
+        func unlessFixed(_ line: Line, _ cell: Cell) -> Cell { line.element.isFixed ? Cell("", cell.value) : cell }
+        return Table(
+            columns: [
+                Column("  subject", "id", isLeft: true) {
+                    Cell("\(LetterPlot.letter($0.offset)) \($0.element.id)", .string($0.element.id))
+                },
+                Column("within 1 µs", "within_1us_share") { .share($0.element.exact) },
+                Column("CPU a fire", "cpu_ns_per_fire") { .time($0.element.cpuPerFire_ns) },
+                Column("of a core") { .share($0.element.cpuPerFire_ns / Double(interval_ns)) },
+                Column("fixed margins: share", "fixed_share_at_cost") {
+                    unlessFixed($0, .share(exact(at: $0.element.cpuPerFire_ns)))
+                },
+                Column("cost", "fixed_cost_at_share_ns") { unlessFixed($0, .time(cost(at: $0.element.exact))) },
+            ],
+            rows: Array(points.enumerated()),
+            note: { $0.element.early > 0 ? "\($0.element.early.grouped) early" : "" }
+        )
+    }
+
+    /// The plot, with the cost to the right and the share upwards.
+    private var plot: [String] {
+        guard let most_ns = points.map(\.cpuPerFire_ns).max(), most_ns > 0 else { return [] }
+        let width = 72
+        var plot = LetterPlot(width: width, height: 16)
+        for (number, point) in points.enumerated() {
+            let column = Int(point.cpuPerFire_ns / most_ns * Double(width - 1))
+            plot.put(number, in: column..<column + 1, at: point.exact)
+        }
+        return plot.lines(marks: [(width - 1, timeText(Int64(most_ns)))], label: percentText)
+    }
+}
+
 extension Distribution {
     /// Returns the share of values that are at most `value_ns`; 0 without values.
     func share(upTo value_ns: Int64) -> Double {

@@ -12,6 +12,17 @@ enum Quantity: String, Sendable, CaseIterable {
         }
     }
 
+    /// The name in JSON.
+    var key: String {
+        switch self {
+        case .p50: "p50_ns"
+        case .p90: "p90_ns"
+        case .p99: "p99_ns"
+        case .exactShare: "within_1us_share"
+        case .cpuPerFire: "cpu_ns_per_fire"
+        }
+    }
+
     /// The words for a quantity that got worse, and for one that got better.
     var worse: String {
         switch self {

@@ -1,6 +1,6 @@
 // A comparison for people and for programs.
-extension Comparison: Report {
-    func text(_ paint: Paint) -> String {
+extension Comparison {
+    var report: TableReport<ComparedRow> {
         let notes = [
             "", rows.map(\.verdict).counted,
             "medians of the blocks, before and after; ≤ 1 µs: share of the fires that are exact; in brackets the 99.5 % interval "
@@ -9,26 +9,38 @@ extension Comparison: Report {
             "control measured twice differed by, and what the kernel's own subject of the kind has moved by; unclear: more "
                 + "--blocks would tell",
         ]
-        let missing =
-            missing("only before", onlyBefore) + missing("only after", onlyAfter)
-        return (table.lines(paint) + missing + notes).joined(separator: "\n") + "\n"
+        return TableReport(
+            table: table,
+            below: missing("only before", onlyBefore) + missing("only after", onlyAfter) + notes,
+            key: "compared",
+            more: [
+                "only_before": .array(onlyBefore.map { .string($0) }),
+                "only_after": .array(onlyAfter.map { .string($0) }),
+            ]
+        )
+    }
+
+    private func missing(_ title: String, _ names: [String]) -> [String] {
+        names.isEmpty ? [] : ["\(title): \(names.joined(separator: ", "))"]
     }
 
     private var table: Table<ComparedRow> {
-        var names: [Column<ComparedRow>] = [
-            Column("verdict", isLeft: true) { $0.verdict.cell },
-            Column("subject", isLeft: true) { .text($0.id) },
-        ]
-        if Set(rows.map(\.interval_ns)).count > 1 {
-            names.append(Column("interval") { .time($0.interval_ns) })
-        }
+        // The interval is shown only if there are several.
+        let interval = Set(rows.map(\.interval_ns)).count > 1 ? "interval" : ""
         let quantities = Quantity.allCases.map { quantity in
-            Column<ComparedRow>(quantity.name) { row in
-                .text(row[quantity].map { "\(quantity.text($0.before)) → \(quantity.text($0.after))" })
+            Column<ComparedRow>(quantity.name, quantity.key) { row in
+                let change = row[quantity]
+                let text = change.map { "\(quantity.text($0.before)) → \(quantity.text($0.after))" }
+                return Cell(text, change?.json ?? .null)
             }
         }
         return Table(
-            columns: names + quantities,
+            columns: [
+                Column("verdict", "verdict", isLeft: true) { $0.verdict.cell },
+                Column("subject", "id", isLeft: true) { .text($0.id) },
+                Column(interval, "interval_ns") { .time($0.interval_ns) },
+                Column("", "reasons") { Cell("", .array($0.reasons.map { .string($0) })) },
+            ] + quantities + [Column("", "newly_early") { .count($0.newlyEarly) }],
             rows: rows,
             note: { $0.reasons.joined(separator: ", ") },
             below: { $0.changes.filter { $0.verdict == .slower || $0.verdict == .faster }.map(evidence) }
@@ -42,32 +54,6 @@ extension Comparison: Report {
         let interval = change.interval.map { "[\(text($0.low)) … \(text($0.high))]" } ?? ""
         return
             "           \(change.quantity.name) \(sign)\(text(change.difference)) \(interval), floor \(text(change.floor))"
-    }
-
-    private func missing(_ title: String, _ names: [String]) -> [String] {
-        names.isEmpty ? [] : ["\(title): \(names.joined(separator: ", "))"]
-    }
-}
-
-extension Comparison {
-    var json: JSONValue {
-        let keys: [(key: String, quantity: Quantity)] = [
-            ("p50_ns", .p50), ("p90_ns", .p90), ("p99_ns", .p99), ("within_1us_share", .exactShare),
-            ("cpu_ns_per_fire", .cpuPerFire),
-        ]
-        let compared = rows.map { row -> JSONValue in
-            let changes = keys.map { JSONValue.Member(key: $0.key, value: row[$0.quantity]?.json ?? .null) }
-            return [
-                "id": .string(row.id), "interval_ns": JSONValue(row.interval_ns),
-                "verdict": .string(row.verdict.rawValue), "reasons": .array(row.reasons.map { .string($0) }),
-            ] + .object(changes) + ["newly_early": JSONValue(row.newlyEarly)]
-        }
-        return [
-            "schema": .integer(1),
-            "compared": .array(compared),
-            "only_before": .array(onlyBefore.map { .string($0) }),
-            "only_after": .array(onlyAfter.map { .string($0) }),
-        ]
     }
 }
 
