@@ -172,6 +172,21 @@ struct HostFacts: Decodable, Sendable {
         findings = try members.decodeIfPresent([StoredFinding].self, forKey: Key(stringValue: "doctor")) ?? []
     }
 
+    /// Some facts in one line.
+    func inShort(_ keys: [String]) -> String {
+        let known = keys.compactMap { key in
+            texts[key].map { text in
+                switch key {
+                case "cores": "\(text) cores"
+                // Such as "Linux 6.18.44".
+                case "kernel": text.split(separator: " ").prefix(2).joined(separator: " ")
+                default: text
+                }
+            }
+        }
+        return known.joined(separator: ", ")
+    }
+
     /// The facts for the reader of a report, with their names.
     var lines: [(title: String, text: String)] {
         let titles = [

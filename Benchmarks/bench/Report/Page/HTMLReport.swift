@@ -23,13 +23,7 @@ struct HTMLReport {
 
     private func escaped(_ text: String) -> String { SVG.escaped(text) }
 
-    private var subtitle: String {
-        let texts = file.host.texts
-        let parts = [
-            texts["cpu"], texts["cores"].map { "\($0) cores" }, texts["kernel"]?.kernelName, texts["virtualisation"],
-        ]
-        return escaped(parts.compactMap(\.self).joined(separator: ", "))
-    }
+    private var subtitle: String { escaped(file.host.inShort(["cpu", "cores", "kernel", "virtualisation"])) }
 
     private var warning: String {
         var sentences: [String] = []
@@ -101,7 +95,7 @@ struct HTMLReport {
     private func pareto(_ rows: [ResultRow], _ interval_ns: Int64) -> String {
         let pareto = Pareto(rows, interval_ns: interval_ns)
         guard pareto.points.contains(where: \.isFixed) else { return "" }
-        return "<h3>Exactness against its cost</h3><figure>\(ParetoChart(pareto: pareto, width: 900, height: 420).svg)"
+        return "<h3>Exactness against its cost</h3><figure>\(ParetoChart(pareto, width: 900, height: 420).svg)"
             + "<figcaption>To the right the processor time of a fire, upwards the share of the fires within 1 µs. The line is a "
             + "thread that sleeps until a fixed margin before each deadline and then reads the clock.</figcaption></figure>"
     }

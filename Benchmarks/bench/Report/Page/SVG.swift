@@ -23,6 +23,32 @@ enum SVG {
         return element("polyline", [("points", path), ("class", style)], element("title", [], escaped(title)))
     }
 
+    static func rect(
+        _ place: (x: Double, y: Double),
+        _ size: (width: Double, height: Double),
+        _ style: String,
+        title: String? = nil
+    ) -> String {
+        let numbers = [("x", place.x), ("y", place.y), ("width", size.width), ("height", size.height)]
+        let title = title.map { element("title", [], escaped($0)) }
+        return element("rect", numbers.map { ($0.0, number($0.1)) } + [("class", style)], title)
+    }
+
+    static func moved(down distance: Double, _ content: String) -> String {
+        element("g", [("transform", "translate(0 \(number(distance)))")], content)
+    }
+
+    /// Returns a picture for a separate file, light or dark by its reader's setting.
+    static func file(width: Double, height: Double, _ content: String) -> String {
+        let (width, height) = (number(width), number(height))
+        let size = [
+            ("xmlns", "http://www.w3.org/2000/svg"), ("viewBox", "0 0 \(width) \(height)"), ("width", width),
+            ("height", height), ("role", "img"),
+        ]
+        let back = "<rect width=\"100%\" height=\"100%\" style=\"fill:var(--back)\"/>"
+        return element("svg", size, "\n<style>\(style)</style>\(back)\n\(content)\n") + "\n"
+    }
+
     static func number(_ value: Double) -> String {
         let text = value.formatted(decimals: 1)
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
