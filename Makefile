@@ -209,8 +209,8 @@ exports: $(PYTHON)  ## what the bench exports, read back by HdrHistogram's reade
 	$(SWIFT) build -c release --product bench
 	bench=$$($(SWIFT) build -c release --show-bin-path)/bench && rm -rf .build/exports && mkdir -p .build/exports && \
 	    $$bench run --preset smoke --no-progress --format json -o .build/exports/run.json && \
-	    $$bench report .build/exports/run.json -o .build/exports/run.hlog --format hgrm -o .build/exports/percentiles && \
-	    $(PYTHON) Benchmarks/hdr_readers.py .build/exports/run.json .build/exports/run.hlog .build/exports/percentiles
+	    $$bench report .build/exports/run.json --format hgrm -o .build/exports/percentiles && \
+	    $(PYTHON) Benchmarks/hdr_readers.py .build/exports/run.json .build/exports/percentiles
 
 # Gates on counts, never on microseconds: nothing early, no descriptor and no timer left.
 smoke:  ## the bench with small parameters; gates on counts

@@ -41,59 +41,26 @@ struct ExportTests {
         #expect(lines.contains { $0.hasPrefix("#[Max     =") && $0.hasSuffix("Total count    =         2000]") })
     }
 
-    @Test("to .hlog have a tagged line of four fields for each subject that fired")
-    func log() throws {
-        let lines = HdrText.log(try Sample.file(), startedAt: Date(timeIntervalSince1970: 1)).split(separator: "\n")
-        #expect(lines[1] == "#[Histogram log format version 1.3]")
-        #expect(lines[2] == "#[StartTime: 1.000 (seconds since epoch)]")
-        let tagged = lines.filter { $0.hasPrefix("Tag=") }
-        #expect(tagged.count == 7)
-        #expect(tagged.allSatisfy { $0.split(separator: ",").count == 5 })
+    @Test("to .hgrm count early fires as 0, which has no negative values")
+    func earlyFires() throws {
+        let row = try #require(Sample.file().rows.first { $0.early > 0 })
+        let first = try #require(HdrText.percentiles(row).split(separator: "\n").dropFirst().first)
+        #expect(first.split(separator: " ").first == "0.000")
     }
 
     @Test(
-        "encode numbers as the reference encoding does",
-        arguments: [(0, [0]), (-1, [1]), (1, [2]), (63, [126]), (64, [128, 1]), (-65, [129, 1]), (8191, [254, 127])]
-            as [(Int64, [UInt8])]
+        "have buckets as wide as HdrHistogram's",
+        arguments: [(0, 1), (2047, 1), (2048, 2), (4095, 2), (4096, 4), (1_000_000, 512)] as [(Int64, Int64)]
     )
-    func zigZag(value: Int64, bytes: [UInt8]) {
-        #expect(HdrCodec.zigZag(value) == bytes)
-    }
-
-    @Test("encode any number in at most nine bytes")
-    func longestNumbers() {
-        #expect(HdrCodec.zigZag(.max).count == 9)
-        #expect(HdrCodec.zigZag(.min).count == 9)
-    }
-
-    @Test("store bytes in blocks that any zlib reads")
-    func zlib() {
-        #expect(HdrCodec.adler32(Array("Wikipedia".utf8)) == 0x11E6_0398)
-        let packed = HdrCodec.zlib([7, 8])
-        #expect(packed == [0x78, 0x01, 1, 2, 0, 0xfd, 0xff, 7, 8, 0, 0x18, 0, 0x10])
-        // From 65,536 bytes on there are two blocks, and the first is not marked as the last.
-        #expect(HdrCodec.zlib([UInt8](repeating: 0, count: 65_536))[2] == 0)
-    }
-
-    @Test(
-        "use the same bucket indices as HdrHistogram",
-        arguments: [(0, 0), (2047, 2047), (2048, 2048), (4095, 3071), (4096, 3072)] as [(Int64, Int)]
-    )
-    func places(value: Int64, index: Int) {
-        #expect(HDRLayout.index(of: value) == index)
-    }
-
-    @Test("count early fires as 0 in formats without negative values")
-    func earlyFires() {
-        let counts = HdrCodec.counts(Distribution([.init(low_ns: -700, count: 2), .init(low_ns: 3, count: 5)]))
-        #expect(counts == [2, 0, 0, 5])
+    func widths(value: Int64, width: Int64) {
+        #expect(HDRLayout.width(of: value) == width)
     }
 
     @Test("to HTML and SVG load nothing from elsewhere, and are well-formed")
     func pictures() throws {
         let file = try Sample.file()
         let page = HTMLReport(file: file, json: Sample.json).text
-        let picture = try PercentileChart.standalone(file)
+        let picture = PercentileChart.standalone(file)
         for text in [page, picture] {
             #expect(!text.replacing("http://www.w3.org/2000/svg", with: "").contains("http"))
             #expect(!text.contains("NaN") && !text.contains("nan,") && !text.contains("inf"))
@@ -110,7 +77,7 @@ struct ExportTests {
             ([], [], .text, []), ([], ["x.json"], .text, [.json]), ([.json], [], .json, []),
             ([.json], ["x.json"], nil, [.json]), ([.text, .json], ["x"], .text, [.json]),
             ([.text], ["x"], nil, [.text]),
-            ([], ["a.html", "b.svg", "c.hlog", "d.md"], .text, [.html, .svg, .hlog, .markdown]),
+            ([], ["a.html", "b.svg", "c.csv", "d.md"], .text, [.html, .svg, .csv, .markdown]),
             ([.csv], ["x.json"], .csv, [.json]), ([.hgrm], ["percentiles"], nil, [.hgrm]),
             ([], ["dir.d/x"], .text, [.json]),
         ] as [([ReportFormat], [String], ReportFormat?, [ReportFormat])]

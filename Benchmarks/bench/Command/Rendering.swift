@@ -18,7 +18,6 @@ struct Rendering {
         case .json: return json
         case .markdown: return TableExports.markdown(try file())
         case .csv: return TableExports.csv(try file())
-        case .hlog: return HdrText.log(try latencies())
         case .svg: return try picture?() ?? PercentileChart.standalone(latencies())
         case .html: return HTMLReport(file: try file(), json: json).text
         case .hgrm:

@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// A format in which results are written.
 enum ReportFormat: String, CaseIterable {
-    case text, markdown, json, csv, hgrm, hlog, svg, html
+    case text, markdown, json, csv, hgrm, svg, html
 
     static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
 

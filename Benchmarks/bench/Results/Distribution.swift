@@ -61,19 +61,9 @@ extension Distribution: Decodable {
 
 /// The layout of HdrHistogram's counts, with three significant digits and 1 as the least value that differs from 0.
 enum HDRLayout {
-    private static let halfBits = 10
-
-    /// Returns the value's index in the array of counts.
-    static func index(of value: Int64) -> Int {
-        let bucket = bucket(of: value)
-        return bucket << halfBits + Int(value >> Int64(bucket))
-    }
-
-    /// Returns how many values share that index.
-    static func width(of value: Int64) -> Int64 { 1 << Int64(bucket(of: value)) }
-
-    private static func bucket(of value: Int64) -> Int {
-        let mask = Int64(2) << Int64(halfBits) - 1
-        return 63 - (value | mask).leadingZeroBitCount - halfBits
+    /// Returns how many values share the bucket of this one.
+    static func width(of value: Int64) -> Int64 {
+        let bits = 64 - (value | 2047).leadingZeroBitCount
+        return 1 << Int64(bits - 11)
     }
 }

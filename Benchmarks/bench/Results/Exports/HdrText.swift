@@ -1,6 +1,4 @@
-import Foundation
-
-/// HdrHistogram's two text formats, in µs and s as its tools expect them.
+/// HdrHistogram's text format, in µs as its tools expect it.
 enum HdrText {
     /// Returns the `.hgrm` format: the percentile distribution of one subject, as the Java original's
     /// `outputPercentileDistribution` writes it with five ticks per halving. Values are µs.
@@ -24,27 +22,6 @@ enum HdrText {
             "#[Max     = \(microseconds(largest_ns)), Total count    = \("\(distribution.count)".aligned(to: 12))]",
             "#[Buckets = \("32".aligned(to: 12)), SubBuckets     = \("2048".aligned(to: 12))]",
         ]
-        return lines.joined(separator: "\n") + "\n"
-    }
-
-    /// Returns the `.hlog` format, version 1.3: an interval histogram for each subject, with the subject as its tag. Tags
-    /// have no commas or spaces.
-    static func log(_ file: ResultFile, startedAt start: Date = Date()) -> String {
-        let start_s = start.timeIntervalSince1970.formatted(decimals: 3)
-        var lines = [
-            "#[Lateness of timers in ns, written by bench. Early fires are counted as 0.]",
-            "#[Histogram log format version 1.3]",
-            "#[StartTime: \(start_s) (seconds since epoch)]",
-            "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"",
-        ]
-        for row in file.rows where row.fires > 0 {
-            let length_s = Double(row.interval_ns) * Double(row.fires) / 1e9
-            let largest_ms = Double(max(0, row.lateness.max ?? 0)) / 1e6
-            lines.append(
-                "Tag=\(row.name),0.000,\(length_s.formatted(decimals: 3)),\(largest_ms.formatted(decimals: 3)),"
-                    + HdrCodec.base64(row.distribution)
-            )
-        }
         return lines.joined(separator: "\n") + "\n"
     }
 
