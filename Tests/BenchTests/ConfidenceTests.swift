@@ -58,21 +58,6 @@ struct WorstFiresTests {
     }
 }
 
-@Suite("The live table")
-struct LiveTableTests {
-    @Test("fits any terminal, and shows how many rows it left out", arguments: [20, 40, 80, 200])
-    func fits(width: Int) {
-        let results = Subject.all.map { SubjectResult($0, interval_ns: 1_000_000) }
-        for height in [5, 24, 200] {
-            let lines = LiveTable.table(results, round: 1, of: 9, width: width, height: height)
-            #expect(lines.allSatisfy { $0.count < width })
-            #expect(lines.count < height)
-            #expect(lines.count == min(results.count + 1, height - 2))
-            if height < results.count { #expect(lines[lines.count - 1].hasPrefix("… ")) }
-        }
-    }
-}
-
 @Suite("An explanation")
 struct ExplanationTests {
     @Test("exists for every subject, with a trap and a demonstration of it", arguments: Subject.all.map(\.id))
@@ -80,24 +65,18 @@ struct ExplanationTests {
         let subject = try #require(Subject.all.first { $0.id == id })
         let explanation = try #require(Explanation.of(subject))
         #expect(!explanation.call.isEmpty && !explanation.manual.isEmpty && !explanation.traps.isEmpty)
-        let shown = try #require(explanation.traps.compactMap(\.demonstration).first)
-        #expect(shown.rows.count == 2)
-        for row in shown.rows { #expect(Subject.all.contains { $0.id == row.subjectID }, "\(row.subjectID)") }
+        let shown = try #require(explanation.traps.compactMap(\.shown).first)
+        if let rival = shown.rival { #expect(Subject.all.contains { $0.id == rival }, "\(rival)") }
         #expect(shown.fires * Int(shown.interval_ns) <= 2_000_000_000)
-        let figures = Demonstration.Figures(p50_ns: 1, max_ns: 2, cpuPerFire_ns: 3, pageFaultsPerFire: 0)
-        #expect(!shown.says([figures, figures]).isEmpty)
     }
 
-    @Test("demonstrates a trap by measuring its rows")
+    @Test("demonstrates a trap by measuring the subject beside another")
     func measures() throws {
-        let row = Demonstration.Row("sleep", Subject.referenceID, slack_ns: 1)
-        let short = Demonstration(interval_ns: 1_000_000, fires: 6, rows: [row, row]) { "\($0.count) rows" }
-        let figures = try DemonstrationRun.figures(short)
-        #expect(figures.count == 2)
-        #expect(figures.allSatisfy { 0 <= $0.p50_ns && $0.p50_ns <= $0.max_ns })
-        let lines = DemonstrationRun.lines(short, figures)
-        #expect(lines.count == 4)
-        #expect(lines[3] == "  2 rows")
+        let short = Demonstration(rival: "kernel.spin-clock", fires: 6, slack_ns: 1)
+        let table = try short.table(Subject.referenceID)
+        #expect(table.rows.map(\.label) == ["\(Subject.referenceID), slack 1 ns", "kernel.spin-clock"])
+        #expect(table.rows.allSatisfy { !$0.lateness_ns.isEmpty && $0.lateness_ns[0] >= 0 })
+        #expect(table.lines().count == 3)
     }
 }
 

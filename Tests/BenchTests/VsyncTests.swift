@@ -40,7 +40,7 @@ struct VsyncCommandTests {
     @Test("measures the virtual display, and says why a source is not available")
     @available(*, noasync)
     func measures() throws {
-        let session = VsyncSession([.virtual, .drm], rate: FrameRate(200), seconds: 0.2, isLive: false)
+        let session = VsyncSession([.virtual, .drm], rate: FrameRate(200), seconds: 0.2)
         session.run()
         let virtual = try #require(session.results.first)
         #expect(virtual.framesPerSecond == 200)

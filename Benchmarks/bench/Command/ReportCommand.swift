@@ -21,14 +21,10 @@ struct ReportCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Leave out the subjects whose id matches. Repeatable.", valueName: "glob"))
     var skip: [String] = []
 
-    @Flag(help: "The file is a trace, of run --trace or a flight recorder: draws it, with -o FILE.svg.")
-    var trace = false
-
     @OptionGroup var common: CommonOptions
 
     func run() throws {
         let data = try readFile(result)
-        if trace { return try TraceDrawing.draw(data, named: result, to: common.output) }
         let outputs = try common.open()
         let file = try ResultFile.parse(data, name: result).filtered(isShown)
         if file.rows.isEmpty, file.operations.isEmpty {

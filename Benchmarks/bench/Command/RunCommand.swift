@@ -20,11 +20,12 @@ struct RunCommand: ParsableCommand {
         let load = try Load(options.load)
         let process = try TunedProcess(options.tuning)
         for grant in process.settingResults { StandardError.print("bench: \(grant.text)") }
-        let why = try options.why.run()
+        let isTraced = options.trace != nil
+        let why = options.why || isTraced ? WhyRun(explains: options.why, isTraced: isTraced) : nil
         var sessions: [Session] = []
         for plan in plans where sessions.last?.wasInterrupted != true {
             let session = Session(plan, process.tuning, why: why)
-            session.run(options.common.progress, LiveTable(isHidden: options.common.hidesProgress))
+            session.run(options.common.progress)
             sessions.append(session)
             tellWhatWasLeftOut(session)
         }
@@ -44,11 +45,11 @@ struct RunCommand: ParsableCommand {
             report.text(options.common.view(isScreen: $0))
         }
         try outputs.write(rendering)
-        try why?.finish(measured.flatMap(\.results), options.why, outputs.routing.standard == .text)
+        try why?.finish(measured.flatMap(\.results), traceTo: options.trace, outputs.routing.standard == .text)
         let comparison = try baseline.map { try Comparison(before: $0, after: rendering.file()) }
         if let comparison {
             let against = baseline?.host.texts["commit"].map { "against commit \($0):\n" } ?? ""
-            let text = against + comparison.text(options.common.paint)
+            let text = against + comparison.report.text(options.common.paint)
             // Standard output may be read by a program.
             if outputs.routing.standard == .text {
                 try ReportOutput.standard().write("\n" + text)

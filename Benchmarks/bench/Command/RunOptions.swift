@@ -138,7 +138,16 @@ struct RunOptions: ParsableArguments {
     )
     var keep: String?
 
-    @OptionGroup var why: WhyOptions
+    @Flag(help: "Show what the latest fires of each subject were late by. Reads the kernel's counts after each fire.")
+    var why = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Write what engines, loops and subjects did last to this file, which ui.perfetto.dev opens.",
+            valueName: "file"
+        )
+    )
+    var trace: String?
 
     @OptionGroup var seed: SeedOption
     @OptionGroup var common: CommonOptions

@@ -7,8 +7,8 @@ struct VsyncCommand: ParsableCommand {
         commandName: "vsync",
         abstract: "Shows where a display's refreshes can be had, their told and true rate, and how links follow them.",
         discussion: """
-            Each source that can be opened drives a display link for --seconds, after its rate was learnt; on a terminal a \
-            meter shows frames a second meanwhile. A Wayland compositor is watched by a small window that is shown for so long.
+            Each source that can be opened drives a display link for --seconds, after its rate was learnt. A Wayland \
+            compositor is watched by a small window that is shown for so long.
             """
     )
 
@@ -36,8 +36,7 @@ struct VsyncCommand: ParsableCommand {
         let outputs = try common.begin()
         let host = HostReport.now()
         let kinds = source.isEmpty ? VsyncSource.Kind.allCases : VsyncSource.Kind.allCases.filter(source.contains)
-        let isLive = !common.hidesProgress && isTerminal(2)
-        let session = VsyncSession(kinds, rate: rate, seconds: seconds, isLive: isLive)
+        let session = VsyncSession(kinds, rate: rate, seconds: seconds)
         session.run()
         let report = VsyncReport(session: session, host: host, command: CommandLine.arguments)
         try outputs.write(common.rendering(report))

@@ -40,8 +40,8 @@ final class Session {
         controls = plan.controlled.map(result)
     }
 
-    /// Measures until all is done, or until SIGINT. After each round `live` shows the results so far.
-    func run(_ progress: Progress, _ live: LiveTable? = nil) {
+    /// Measures until all is done, or until SIGINT.
+    func run(_ progress: Progress) {
         start = (cbench_now_ns(), cbench_wall_ns())
         wakeDispatch()
         if results.contains(where: { $0.subject.id.hasPrefix("hrtimer.executors.") }) { wakeProcess() }
@@ -52,14 +52,12 @@ final class Session {
             }
             if turn.round == rounds {
                 if let limit_ns = plan.limit_ns, cbench_now_ns() - start.monotonic_ns > limit_ns { break }
-                if rounds > 0 { live?.show(results, round: rounds, of: plan.schedule.rounds) }
                 rounds += 1
             }
             let result = turn.subject < results.count ? results[turn.subject] : controls[turn.subject - results.count]
             progress.show(done: done, of: plan.schedule.turns.count, result.subject.id)
             measure(result, turn)
         }
-        live?.clear()
         wasInterrupted = wasInterrupted || cbench_stop_requested()
         progress.finish()
     }
@@ -143,46 +141,38 @@ final class Session {
         return failures
     }
 
-    /// The difference between two measurements of the same subject, for each kind of subject.
-    var noiseFloors: [NoiseFloor] {
+    /// The difference between two measurements of the same subject, for each kind of subject. The first is that of the
+    /// reference.
+    var noiseFloors: [ResultFile.Floor] {
         controls.compactMap { control in
-            results.first { $0.subject.id == control.subject.id }.flatMap { NoiseFloor($0, control) }
+            results.first { $0.subject.id == control.subject.id }.flatMap {
+                ResultFile.Floor($0, control, plan.interval_ns)
+            }
         }
     }
-
-    /// The noise floor of the reference.
-    var noiseFloor: NoiseFloor? { noiseFloors.first }
 }
 
-/// Differences between two measurements of the same subject. Smaller differences between other subjects of its kind mean
-/// nothing.
-struct NoiseFloor: Sendable {
-    let id: String
-    let kind: Subject.Kind
-    let p50_ns: Int64
-    let p90_ns: Int64?
-    let p99_ns: Int64?
-    /// The difference of the shares of exact fires, 0 to 1.
-    let exactShare: Double
-    let cpuPerFire_ns: Double?
-
+extension ResultFile.Floor {
     /// Returns nil without a percentile to compare.
-    init?(_ one: SubjectResult, _ other: SubjectResult) {
+    fileprivate init?(_ one: SubjectResult, _ other: SubjectResult, _ interval_ns: Int64) {
         func difference(_ percentile: Percentile) -> Int64? {
             one.lateness.value_ns(at: percentile).flatMap { left in
                 other.lateness.value_ns(at: percentile).map { abs(left - $0) }
             }
         }
         guard let p50_ns = difference(.p50) else { return nil }
-        id = one.subject.id
-        kind = one.subject.kind
-        self.p50_ns = p50_ns
-        p90_ns = difference(.p90)
-        p99_ns = difference(.p99)
-        exactShare = abs(one.exactShare - other.exactShare)
-        cpuPerFire_ns = one.usage.cpuPerFire_ns.flatMap { left in
-            other.usage.cpuPerFire_ns.map { right in abs(left - right) }
-        }
+        self.init(
+            id: one.subject.id,
+            kind: one.subject.kind,
+            interval_ns: interval_ns,
+            p50_ns: p50_ns,
+            p90_ns: difference(.p90),
+            p99_ns: difference(.p99),
+            exactShare: abs(one.exactShare - other.exactShare),
+            cpuPerFire_ns: one.usage.cpuPerFire_ns.flatMap { left in
+                other.usage.cpuPerFire_ns.map { right in abs(left - right) }
+            }
+        )
     }
 }
 

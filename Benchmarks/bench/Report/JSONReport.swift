@@ -7,25 +7,9 @@ struct JSONReport {
     let sessions: [Session]
     let host: HostReport
     let command: [String]
-
-    let load: LoadKind
+    var load = LoadKind.none
     /// The settings that --tune and similar options requested.
-    let grants: [Tuning.Grant]
-
-    init(
-        sessions: [Session],
-        host: HostReport,
-        command: [String],
-        load: LoadKind = .none,
-        grants: [Tuning.Grant] = []
-    ) {
-        precondition(!sessions.isEmpty, "a report needs a session")
-        self.sessions = sessions
-        self.host = host
-        self.command = command
-        self.load = load
-        self.grants = grants
-    }
+    var grants: [Tuning.Grant] = []
 
     var text: String { value.text() + "\n" }
 
@@ -42,7 +26,7 @@ struct JSONReport {
 
     var value: JSONValue {
         let first = sessions[0]
-        let floors = sessions.flatMap { session in session.noiseFloors.map { noiseFloor($0, of: session) } }
+        let floors = sessions.flatMap(\.noiseFloors).map(noiseFloor)
         return .result(
             command,
             seed: first.plan.seed,
@@ -54,7 +38,7 @@ struct JSONReport {
                 "started_unix_ns": JSONValue(first.start.wall_ns),
                 "grants": .array(grants.map { ["name": .string($0.name), "is_granted": .bool($0.error == 0)] }),
                 "spin_budget": JSONValue(first.plan.spinBudget),
-                "noise_floor": first.noiseFloor.map { noiseFloor($0, of: first) } ?? .null,
+                "noise_floor": first.noiseFloors.first.map(noiseFloor) ?? .null,
                 "noise_floors": .array(floors),
                 "left_behind": [
                     "timers": JSONValue(sessions.reduce(0) { $0 + $1.leftBehind.timers }),
@@ -64,11 +48,11 @@ struct JSONReport {
         )
     }
 
-    private func noiseFloor(_ floor: NoiseFloor, of session: Session) -> JSONValue {
+    private func noiseFloor(_ floor: ResultFile.Floor) -> JSONValue {
         [
             "id": .string(floor.id),
-            "kind": .string(floor.kind.rawValue),
-            "interval_ns": JSONValue(session.plan.interval_ns),
+            "kind": JSONValue(floor.kind?.rawValue),
+            "interval_ns": JSONValue(floor.interval_ns),
             "p50_ns": JSONValue(floor.p50_ns),
             "p90_ns": JSONValue(floor.p90_ns),
             "p99_ns": JSONValue(floor.p99_ns),
@@ -78,7 +62,8 @@ struct JSONReport {
     }
 
     private func result(_ result: SubjectResult, of session: Session) -> JSONValue {
-        [
+        let usage = result.usage
+        return [
             "id": .string(result.subject.id),
             "interval_ns": JSONValue(result.interval_ns),
             "settled_fires": JSONValue(result.settling),
@@ -91,25 +76,25 @@ struct JSONReport {
             "intended_ns": intended(result),
             "worst": .array(result.worst.entries.map { worst($0, of: session) }),
             "drift_ppm": JSONValue(result.drift_ppm),
-            "user_cpu_ns_per_fire": JSONValue(result.usage.perFire(result.usage.userCPU_ns)),
-            "system_cpu_ns_per_fire": JSONValue(result.usage.perFire(result.usage.systemCPU_ns)),
-            "page_faults_per_fire": JSONValue(result.usage.perFire(result.usage.pageFaults)),
-            "instructions_per_fire": JSONValue(result.usage.instructions.flatMap { result.usage.perFire($0) }),
-            "cycles_per_fire": JSONValue(result.usage.cycles.flatMap { result.usage.perFire($0) }),
-            "cache_misses_per_fire": JSONValue(result.usage.cacheMisses.flatMap { result.usage.perFire($0) }),
-            "cpu_ns_per_fire": JSONValue(result.usage.cpuPerFire_ns),
+            "user_cpu_ns_per_fire": JSONValue(usage.perFire(usage.userCPU_ns)),
+            "system_cpu_ns_per_fire": JSONValue(usage.perFire(usage.systemCPU_ns)),
+            "page_faults_per_fire": JSONValue(usage.perFire(usage.pageFaults)),
+            "instructions_per_fire": JSONValue(usage.instructions.flatMap(usage.perFire)),
+            "cycles_per_fire": JSONValue(usage.cycles.flatMap(usage.perFire)),
+            "cache_misses_per_fire": JSONValue(usage.cacheMisses.flatMap(usage.perFire)),
+            "cpu_ns_per_fire": JSONValue(usage.cpuPerFire_ns),
             "machine_cpu_ns_per_fire": JSONValue(result.machineCPUPerFire_ns),
             "interrupt_ns_per_fire": JSONValue(result.interruptsPerFire_ns),
             "energy_uj_per_fire": JSONValue(result.energyPerFire_uJ),
             "within_1us_share": JSONValue(result.exactShare),
-            "processors": .object(
-                result.processors.sorted { $0.key < $1.key }.map { .init(key: "\($0.key)", value: JSONValue($0.value)) }
+            "processors": .members(
+                result.processors.sorted { $0.key < $1.key }.map { ("\($0.key)", JSONValue($0.value)) }
             ),
             "migrations": JSONValue(result.migrations),
             "why": result.tail.map(why) ?? .null,
             "threads_without_realtime": JSONValue(result.blocks.map(\.threadsWithoutRealtime).max()),
-            "context_switches_per_fire": JSONValue(result.usage.switchesPerFire),
-            "wakeups_per_fire": JSONValue(result.usage.wakeupsPerFire),
+            "context_switches_per_fire": JSONValue(usage.switchesPerFire),
+            "wakeups_per_fire": JSONValue(usage.wakeupsPerFire),
             "blocks": .array(result.blocks.map(block)),
             "histogram": histogram(result.lateness),
             "intended_histogram": histogram(result.intended),
@@ -121,7 +106,7 @@ struct JSONReport {
         return [
             "late": JSONValue(tail.late),
             "beyond_ns": JSONValue(tail.bound_ns),
-            "share_by_cause": .object(causes.map { .init(key: $0.rawValue, value: JSONValue(tail.share(of: $0))) }),
+            "share_by_cause": .members(causes.map { ($0.rawValue, JSONValue(tail.share(of: $0))) }),
         ]
     }
 

@@ -7,7 +7,7 @@ struct TextView: Sendable {
     var endsInShort = false
 }
 
-/// A result as text for people: a summary, then the host, a histogram for each subject, curves, and the whole table.
+/// A result as text for people: a summary, then the host, a histogram for each subject, and the whole table.
 struct ResultText {
     let file: ResultFile
     let view: TextView
@@ -17,8 +17,7 @@ struct ResultText {
         guard intervals_ns.count == 1, let interval_ns = intervals_ns.first else { return sweep(intervals_ns) }
         let digest = Digest(file, interval_ns: interval_ns).lines(width: view.width, bold: view.paint.bold)
         var lines = digest + (digest.isEmpty ? [] : [""]) + host + heading(interval_ns) + histograms
-        lines += curves(interval_ns) + strips + table(interval_ns) + intervals(interval_ns)
-        lines += notes(interval_ns) + legend
+        lines += table(interval_ns) + intervals(interval_ns) + notes(interval_ns) + legend
         if view.endsInShort, !digest.isEmpty { lines += [""] + digest }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -71,19 +70,6 @@ struct ResultText {
             if let reason = row.skippedBecause { lines += wrapped("  not measured: \(reason)", to: view.width) }
             return lines + HistogramPlot.lines(row.distribution.buckets, width: view.width)
         }
-    }
-
-    private func curves(_ interval_ns: Int64) -> [String] {
-        let best = Digest(file, interval_ns: interval_ns).families.map(\.row)
-        let plot = CurvePlot.lines(best.isEmpty ? file.rows(at: interval_ns) : best, width: view.width)
-        return plot.isEmpty ? [] : ["", view.paint.bold("so many fires are no later than that")] + plot
-    }
-
-    private var strips: [String] {
-        let lines = TimeStrip.lines(file.rows, width: view.width)
-        guard !lines.isEmpty else { return [] }
-        let title = wrapped("over time: the median of each block, on a scale of its own", to: view.width)
-        return [""] + title.map(view.paint.bold) + lines
     }
 
     private func table(_ interval_ns: Int64) -> [String] {

@@ -2,10 +2,10 @@
 extension Table {
     /// Returns the titles, and then the rows. Columns that do not fit are left out, the least important first: `left` has
     /// their titles. If the first column leaves no room for the two most important others, those are below it.
-    func fitted(to width: Int?, _ paint: Paint, mayStack: Bool = true) -> (lines: [String], left: [String]) {
+    func fitted(to width: Int?, _ paint: Paint) -> (lines: [String], left: [String]) {
         let shown = shown
         let cells = rows.map { row in (remark(row) == nil ? shown : [shown[0]]).map { $0.cell(row) } }
-        let layout = Layout(shown, cells, room: width ?? .max, mayStack: mayStack)
+        let layout = Layout(shown, cells, room: width ?? .max)
         var lines: [String] = []
         if shown.contains(where: { !$0.title.isEmpty }) {
             lines = layout.lines(shown.map { Cell.text($0.title) }, Paint()).map(paint.bold)
@@ -34,14 +34,14 @@ private struct Layout {
     let chosen: [Int]
     private let areLeft: [Bool]
 
-    init<Value>(_ columns: [Column<Value>], _ rows: [[Cell]], room: Int, mayStack: Bool) {
+    init<Value>(_ columns: [Column<Value>], _ rows: [[Cell]], room: Int) {
         let widths = columns.indices.map { column in
             let texts = rows.compactMap { column < $0.count ? $0[column].text.count : nil }
             // Two spaces between columns.
             return max(columns[column].title.count, texts.max() ?? 0) + (column == 0 ? 0 : 2)
         }
         let ranked = columns.indices.dropFirst().sorted { columns[$0].rank < columns[$1].rank }
-        isStacked = mayStack && widths[0] + ranked.prefix(2).reduce(0) { $0 + widths[$1] } > room
+        isStacked = widths[0] + ranked.prefix(2).reduce(0) { $0 + widths[$1] } > room
         var taken = isStacked ? 0 : widths[0]
         var chosen: [Int] = []
         for column in ranked {

@@ -55,17 +55,10 @@ struct VsyncResult {
                 numbers.append(numbers[numbers.count - 1] + max(1, (Double(next - before) / period_ns).rounded()))
             }
             self.numbers = numbers
-            let count = Double(numbers.count)
             let offsets_ns = instants_ns.map { Double($0 - first_ns) }
-            let meanNumber = numbers.reduce(0, +) / count
-            let meanOffset = offsets_ns.reduce(0, +) / count
-            var (squares, products) = (0.0, 0.0)
-            for (number, offset) in zip(numbers, offsets_ns) {
-                squares += (number - meanNumber) * (number - meanNumber)
-                products += (number - meanNumber) * (offset - meanOffset)
-            }
-            slope = products / squares
-            intercept = meanOffset - slope * meanNumber
+            let count = Double(numbers.count)
+            slope = bench.slope(of: zip(numbers, offsets_ns).map { (x: $0, y: $1) }) ?? period_ns
+            intercept = (offsets_ns.reduce(0, +) - slope * numbers.reduce(0, +)) / count
         }
 
         func offset_ns(_ number: Double) -> Double { intercept + slope * number }

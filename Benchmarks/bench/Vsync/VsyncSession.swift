@@ -11,13 +11,11 @@ final class VsyncSession {
     private let kinds: [VsyncSource.Kind]
     private let rate: FrameRate
     private let seconds: Double
-    private let isLive: Bool
 
-    init(_ kinds: [VsyncSource.Kind], rate: FrameRate, seconds: Double, isLive: Bool) {
+    init(_ kinds: [VsyncSource.Kind], rate: FrameRate, seconds: Double) {
         self.kinds = kinds
         self.rate = rate
         self.seconds = seconds
-        self.isLive = isLive
     }
 
     func run() {
@@ -51,13 +49,11 @@ final class VsyncSession {
 
     private func measure(_ source: VsyncSource, draw: @escaping @Sendable () -> Void = {}) throws -> VsyncResult {
         let ticks = VsyncTicks(room: Int(seconds * FrameRate.bounds.upperBound))
-        let meter = LiveMeter(source.kind, isShown: isLive)
         let loop = TimerLoop()
         let link = DisplayLink(source: source) { link in
             let called_ns = cbench_now_ns()
             ticks.note(called_ns, of: link)
             draw()
-            meter.note(link)
             if cbench_stop_requested() { loop.stop() }
         }
         link.add(to: loop, forMode: .default)
@@ -67,10 +63,7 @@ final class VsyncSession {
         repeat {
             loop.run(until: loop.now.advanced(by: .milliseconds(500)))
         } while !known.contains(source.state) && loop.now < limit && !cbench_stop_requested()
-        defer {
-            link.invalidate()
-            meter.finish()
-        }
+        defer { link.invalidate() }
         let droppedBefore = link.droppedFrames
         let kernel = try besideKernel(link) {
             ticks.begin()
@@ -113,36 +106,5 @@ final class VsyncTicks: @unchecked Sendable {
     func note(_ called_ns: Int64, of link: DisplayLink) {
         guard isOn, all.count < all.capacity else { return }
         all.append((link.timestamp.nanoseconds, called_ns))
-    }
-}
-
-/// Shows frames per second on a terminal while they are measured.
-final class LiveMeter: @unchecked Sendable {
-    // Sendable: used only on the loop's thread.
-    private let meter = FrameRateMeter()
-    private let kind: VsyncSource.Kind
-    private let isShown: Bool
-    private var shown_ns: Int64 = 0
-
-    init(_ kind: VsyncSource.Kind, isShown: Bool) {
-        self.kind = kind
-        self.isShown = isShown
-    }
-
-    /// Writes at most ten times a second, after the measured work.
-    func note(_ link: DisplayLink) {
-        guard isShown else { return }
-        meter.note(link)
-        let now_ns = cbench_now_ns()
-        guard now_ns - shown_ns >= 100_000_000 else { return }
-        shown_ns = now_ns
-        let text = environment("NO_COLOR")?.isEmpty == false ? meter.text : meter.ansiText
-        let rate = meter.smoothedFramesPerSecond?.formatted(decimals: 2) ?? "–"
-        let state = link.source?.state.rawValue ?? ""
-        StandardError.write("\r\u{1b}[K\(kind.rawValue)  \(text)  \(rate) Hz  \(state)  dropped \(meter.droppedFrames)")
-    }
-
-    func finish() {
-        if isShown { StandardError.write("\r\u{1b}[K") }
     }
 }

@@ -7,14 +7,19 @@ import HRTimerCore
 
 /// Makes timers late, each by one cause.
 enum WhyCauses {
-    private static func engine(
+    /// Runs timers of an engine whose late fires are counted, until there were enough.
+    private static func watch(
         _ tally: WhyTally,
         beyond bound: Duration,
-        _ settings: RealTimeSettings = .init()
-    ) throws -> TimerEngine {
+        _ settings: RealTimeSettings = .init(),
+        seconds: Int = 120,
+        _ arm: (TimerEngine) -> Void
+    ) throws {
         let engine = try TimerEngine(.init(name: "why", realTime: settings))
         engine.onLate(beyond: bound) { tally.count($0) }
-        return engine
+        arm(engine)
+        tally.wait(seconds: seconds)
+        engine.shutdown()
     }
 
     /// Runs two timers: the handler of the first takes long, and the second is due meanwhile. They are not due at the same
@@ -24,11 +29,10 @@ enum WhyCauses {
         from first: MonotonicInstant = .now.advanced(by: .milliseconds(20)),
         _ slow: @escaping @Sendable () -> Void
     ) throws {
-        let engine = try engine(tally, beyond: .microseconds(500))
-        engine.schedule(at: first, every: .milliseconds(6)) { _ in slow() }
-        engine.schedule(at: first.advanced(by: .microseconds(20)), every: .milliseconds(6)) { tally.see($0) }
-        tally.wait()
-        engine.shutdown()
+        try watch(tally, beyond: .microseconds(500)) { engine in
+            engine.schedule(at: first, every: .milliseconds(6)) { _ in slow() }
+            engine.schedule(at: first.advanced(by: .microseconds(20)), every: .milliseconds(6)) { tally.see($0) }
+        }
     }
 
     static func slowHandler(_ tally: WhyTally) throws { try behind(tally) { compute(2_000_000) } }
@@ -78,13 +82,12 @@ enum WhyCauses {
         defer { for child in children { child.terminate() } }
         var settings = RealTimeSettings()
         settings.processors = [processor]
-        let engine = try engine(tally, beyond: .milliseconds(1), settings)
-        engine.schedule(after: .milliseconds(1)) { _ in
-            setpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(hrt_thread_id()), 10)
+        try watch(tally, beyond: .milliseconds(1), settings, seconds: 60) { engine in
+            engine.schedule(after: .milliseconds(1)) { _ in
+                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(hrt_thread_id()), 10)
+            }
+            engine.schedule(after: .milliseconds(50), every: .milliseconds(20)) { tally.see($0) }
         }
-        engine.schedule(after: .milliseconds(50), every: .milliseconds(20)) { tally.see($0) }
-        tally.wait(seconds: 60)
-        engine.shutdown()
     }
 
     private static var firstProcessor: Int { cbench_affinity().trailingZeroBitCount }
@@ -103,10 +106,9 @@ enum WhyCauses {
 
     /// Another process stops this one.
     static func stop(_ tally: WhyTally) throws {
-        let engine = try engine(tally, beyond: .milliseconds(4))
-        engine.schedule(after: .milliseconds(5), every: .milliseconds(5)) { tally.see($0) }
-        tally.wait()
-        engine.shutdown()
+        try watch(tally, beyond: .milliseconds(4)) { engine in
+            engine.schedule(after: .milliseconds(5), every: .milliseconds(5)) { tally.see($0) }
+        }
     }
 
     /// A computing thread uses up the quota of the cgroup, which contains both threads.
@@ -116,11 +118,10 @@ enum WhyCauses {
         let isOver = Locked(false)
         let busy = Thread { while !isOver.withLock({ $0 }) { compute(1_000_000) } }
         busy.start()
-        let engine = try engine(tally, beyond: .milliseconds(2))
-        engine.schedule(after: .milliseconds(50), every: .milliseconds(5)) { tally.see($0) }
-        tally.wait(seconds: 60)
+        try watch(tally, beyond: .milliseconds(2), seconds: 60) { engine in
+            engine.schedule(after: .milliseconds(50), every: .milliseconds(5)) { tally.see($0) }
+        }
         isOver.withLock { $0 = true }
-        engine.shutdown()
     }
 
     static func blockedQueue(_ tally: WhyTally) throws {
@@ -169,23 +170,21 @@ enum WhyCauses {
 
     /// Nothing disturbs the timer.
     static func idle(_ tally: WhyTally) throws {
-        let engine = try engine(tally, beyond: .microseconds(5))
-        engine.schedule(after: .milliseconds(5), every: .milliseconds(5)) { tally.see($0) }
-        tally.wait()
-        engine.shutdown()
+        try watch(tally, beyond: .microseconds(5)) { engine in
+            engine.schedule(after: .milliseconds(5), every: .milliseconds(5)) { tally.see($0) }
+        }
     }
 
     /// Twenty timers with intervals of about a millisecond, one with a slow handler; counts every fire that is late at all.
     static func sum(_ tally: WhyTally) throws {
-        let engine = try engine(tally, beyond: .zero)
-        for number in 0..<20 as Range<Int64> {
-            engine.schedule(after: .milliseconds(5), every: .microseconds(1000 + 10 * number)) { fire in
-                tally.see(fire)
-                if number == 7 { compute(30_000) }
+        try watch(tally, beyond: .zero, seconds: 3600) { engine in
+            for number in 0..<20 as Range<Int64> {
+                engine.schedule(after: .milliseconds(5), every: .microseconds(1000 + 10 * number)) { fire in
+                    tally.see(fire)
+                    if number == 7 { compute(30_000) }
+                }
             }
         }
-        tally.wait(seconds: 3600)
-        engine.shutdown()
     }
 }
 

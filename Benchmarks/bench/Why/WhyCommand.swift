@@ -17,7 +17,7 @@ struct WhyCommand: ParsableCommand {
 
     @Argument(
         help:
-            "Which causes: \(WhyScenario.allCases.map(\.rawValue).joined(separator: ", ")). By default all but the last."
+            "Which causes: \(WhyScenario.allValueStrings.joined(separator: ", ")). By default all but the last."
     )
     var scenarios: [WhyScenario] = []
 
@@ -32,13 +32,13 @@ struct WhyCommand: ParsableCommand {
     func run() throws {
         let outputs = try common.open()
         announceDebugBuild()
-        let chosen = scenarios.isEmpty ? WhyScenario.allCases.filter { $0 != .sum } : scenarios
+        let chosen = scenarios.isEmpty ? WhyScenario.all.filter { $0.name != "sum" } : scenarios
         let progress = common.progress
-        var made: [MadeCauses.Line] = []
+        var made: [Line] = []
         for scenario in chosen {
-            progress.show(done: made.count, of: chosen.count, scenario.rawValue)
+            progress.show(done: made.count, of: chosen.count, scenario.name)
             var outcome = WhyOutcome()
-            if scenario == .wallStep, !setClock {
+            if scenario.name == "wall-step", !setClock {
                 outcome.missing = "it sets this machine's wall clock; --set-clock allows that"
             } else {
                 outcome = try Self.outcome(of: scenario, fires: fires)
@@ -46,25 +46,41 @@ struct WhyCommand: ParsableCommand {
             made.append((scenario, outcome))
         }
         progress.finish()
-        try outputs.write(common.rendering(MadeCauses(lines: made)))
+        try outputs.write(common.rendering(TableReport(table: table(made), key: "causes")))
         if made.contains(where: { $0.outcome.hasFailed($0.scenario) }) { throw ExitCode.failure }
+    }
+
+    private typealias Line = (scenario: WhyScenario, outcome: WhyOutcome)
+
+    private func table(_ lines: [Line]) -> Table<Line> {
+        Table(
+            columns: [
+                Column("", "scenario", isLeft: true) { .text($0.scenario.name) },
+                Column("", isLeft: true) { .text($0.outcome.text($0.scenario)) },
+                Column("", "has_failed") { Cell("", .bool($0.outcome.hasFailed($0.scenario))) },
+                Column("", "late") { .count($0.outcome.late) },
+                Column("", "lateness_ns") { .time($0.outcome.lateness_ns) },
+                Column("", "missing") { .text($0.outcome.missing) },
+            ],
+            rows: lines
+        )
     }
 
     /// Runs the scenario in a separate process, which may be stopped, throttled and pinned.
     private static func outcome(of scenario: WhyScenario, fires: Int) throws -> WhyOutcome {
         let child = Process()
         child.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        child.arguments = ["why-scenario", scenario.rawValue, "--fires", "\(fires)"]
+        child.arguments = ["why-scenario", scenario.name, "--fires", "\(fires)"]
         let pipe = Pipe()
         child.standardOutput = pipe
         try child.run()
-        let stopping = scenario == .stop ? Stopping(child.processIdentifier) : nil
+        let stopping = scenario.name == "stop" ? Stopping(child.processIdentifier) : nil
         let data = pipe.fileHandleForReading.readDataToEndOfFile()
         stopping?.end()
         child.waitUntilExit()
         guard child.terminationStatus == 0, let outcome = try? JSONDecoder().decode(WhyOutcome.self, from: data) else {
             throw BenchError(
-                "the process of \(scenario.rawValue) ended with \(child.terminationStatus), and without a result"
+                "the process of \(scenario.name) ended with \(child.terminationStatus), and without a result"
             )
         }
         return outcome
@@ -126,31 +142,7 @@ struct WhyOutcome: Codable {
     func hasFailed(_ scenario: WhyScenario) -> Bool {
         if missing != nil { return false }
         if wrong > 0 || late == 0 { return true }
-        if scenario == .sum { return share([.unexplained]) >= 0.05 }
+        if scenario.causes.isEmpty { return share([.unexplained]) >= 0.05 }
         return share(scenario.causes) < 0.95
     }
-}
-
-/// What `bench why` shows: a line for each cause.
-private struct MadeCauses: Report {
-    typealias Line = (scenario: WhyScenario, outcome: WhyOutcome)
-    let lines: [Line]
-
-    private var table: Table<Line> {
-        Table(
-            columns: [
-                Column("", "scenario", isLeft: true) { .text($0.scenario.rawValue) },
-                Column("", isLeft: true) { .text($0.outcome.text($0.scenario)) },
-                Column("", "has_failed") { Cell("", .bool($0.outcome.hasFailed($0.scenario))) },
-                Column("", "late") { .count($0.outcome.late) },
-                Column("", "lateness_ns") { .time($0.outcome.lateness_ns) },
-                Column("", "missing") { .text($0.outcome.missing) },
-            ],
-            rows: lines
-        )
-    }
-
-    func text(_ paint: Paint) -> String { table.lines().joined(separator: "\n") + "\n" }
-
-    var json: JSONValue { ["schema": .integer(1), "causes": table.json] }
 }

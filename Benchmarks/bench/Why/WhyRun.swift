@@ -7,9 +7,7 @@ import Synchronization
 /// Explains what made the fires of a run late, for any kind of timer, from the kernel's counts for their threads.
 final class WhyRun: Sendable {
     private let explains: Bool
-    private let bound_ns: Int64?
     private let state = Locked(State())
-    private let kernel: KernelTrace?
 
     private struct State: Sendable {
         // Sendable: only one block at a time uses this memory. It is never freed, because a stalled subject may still fire.
@@ -20,10 +18,8 @@ final class WhyRun: Sendable {
     static var flightRecorder: FlightRecorder? { recorder.withLock { $0 } }
     private static let recorder = Locked<FlightRecorder?>(nil)
 
-    init(explains: Bool, bound_ns: Int64? = nil, isTraced: Bool = false) {
+    init(explains: Bool, isTraced: Bool = false) {
         self.explains = explains
-        self.bound_ns = bound_ns
-        kernel = explains ? KernelTrace() : nil
         if isTraced { Self.recorder.withLock { $0 = FlightRecorder(capacity: 65_536, lateBeyond: .microseconds(200)) } }
     }
 
@@ -35,7 +31,6 @@ final class WhyRun: Sendable {
         room.initialize(repeating: cbench_why_fire())
         state.withLock { [room] in $0.room = room }
         if let base = room.baseAddress { cbench_why_start(base, fires) }
-        kernel?.begin()
     }
 
     /// Records the fires of a subject, on the thread that measures it.
@@ -48,23 +43,22 @@ final class WhyRun: Sendable {
         guard explains else { return }
         let count = cbench_why_stop()
         guard let room = state.withLock({ $0.room }) else { return }
-        var tail = WhyTail(Array(room.prefix(count)), beyond: bound_ns)
-        if let culprits = kernel?.end(tail.windows) { tail.culprits = culprits }
+        let tail = WhyTail(Array(room.prefix(count)))
         if result.tail == nil { result.tail = tail } else { result.tail?.add(tail) }
     }
 
     /// Shows the results, and writes the trace.
-    func finish(_ results: [SubjectResult], _ options: WhyOptions, _ mayUseStandardOutput: Bool) throws {
+    func finish(_ results: [SubjectResult], traceTo path: String?, _ mayUseStandardOutput: Bool) throws {
         if explains {
             let tails = results.compactMap { result in result.tail.map { (result.subject.id, $0) } }
-            let text = WhyText(tails: tails, bound_ns: bound_ns, lacks: kernel?.lacks).text
+            let text = whyText(tails)
             if mayUseStandardOutput {
                 try ReportOutput.standard().write("\n" + text)
             } else {
                 StandardError.print(text)
             }
         }
-        if let path = options.trace, let recorder = Self.flightRecorder {
+        if let path, let recorder = Self.flightRecorder {
             try recorder.dump(to: path)
             Self.recorder.withLock { $0 = nil }
         }
@@ -78,21 +72,17 @@ struct WhyTail: Sendable {
     /// The bound above which the first block's fires count as late.
     private(set) var bound_ns: Int64 = 0
     private(set) var parts_ns: [LatenessCause: Int64] = [:]
-    private(set) var windows: [KernelTrace.Window] = []
-    /// For each name in the kernel's trace, how often it occupied the processor longest before a late fire.
-    var culprits: [String: Int] = [:]
 
-    /// Takes the fires above the bound, by default above the 95th percentile.
-    init(_ fires: [cbench_why_fire], beyond bound_ns: Int64?) {
+    /// Takes the fires above the 95th percentile.
+    init(_ fires: [cbench_why_fire]) {
         self.fires = fires.count
         let sorted = fires.map { $0.woke_ns - $0.deadline_ns }.sorted()
         guard !sorted.isEmpty else { return }
-        self.bound_ns = bound_ns ?? max(0, sorted[min(sorted.count - 1, sorted.count * 95 / 100)])
-        for fire in fires where fire.woke_ns - fire.deadline_ns > self.bound_ns || sorted.count == 1 {
+        bound_ns = max(0, sorted[min(sorted.count - 1, sorted.count * 95 / 100)])
+        for fire in fires where fire.woke_ns - fire.deadline_ns > bound_ns || sorted.count == 1 {
             late += 1
             let parts = Self.explained(fire).parts
             for cause in LatenessCause.allCases where parts[cause] > 0 { parts_ns[cause, default: 0] += parts[cause] }
-            windows.append(.init(begin_ns: fire.deadline_ns, end_ns: fire.woke_ns, thread: fire.thread))
         }
     }
 
@@ -100,7 +90,6 @@ struct WhyTail: Sendable {
         fires += other.fires
         late += other.late
         parts_ns.merge(other.parts_ns) { $0 + $1 }
-        culprits.merge(other.culprits) { $0 + $1 }
     }
 
     var total_ns: Int64 { parts_ns.values.reduce(0, +) }
@@ -128,4 +117,28 @@ struct WhyTail: Sendable {
         }
         return late.explained(by: timeline)
     }
+}
+
+/// The text of `bench run --why`: a line for each subject, and a column for each cause that occurred.
+func whyText(_ tails: [(id: String, tail: WhyTail)]) -> String {
+    func percent(_ tail: WhyTail, _ cause: LatenessCause) -> Int { Int((100 * tail.share(of: cause)).rounded()) }
+    let causes = LatenessCause.allCases.filter { cause in tails.contains { percent($0.tail, cause) != 0 } }
+    let table = Table<(id: String, tail: WhyTail)>(
+        columns: [
+            Column("", isLeft: true) { .text($0.id) },
+            Column("late fires") { .text("\($0.tail.late)") },
+            Column("beyond") { .time($0.tail.bound_ns) },
+        ]
+            + causes.map { cause in
+                Column(cause.rawValue) {
+                    let percent = percent($0.tail, cause)
+                    return .text(percent == 0 ? "" : "\(percent)")
+                }
+            },
+        rows: tails,
+        remark: { $0.tail.late == 0 ? "no fire was so late" : nil }
+    )
+    let head = ["What made them late: the latest 5 % of all fires, in per cent of their lateness", ""]
+    let note = "As far as the kernel's counts of the thread that fired tell; a first fire of a thread is unexplained."
+    return (head + table.lines() + ["", note]).joined(separator: "\n") + "\n"
 }

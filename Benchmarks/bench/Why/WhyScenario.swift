@@ -5,32 +5,37 @@ import Foundation
 import HRTimer
 import HRTimerCore
 
-/// A cause that is produced on purpose.
-enum WhyScenario: String, CaseIterable, ExpressibleByArgument {
-    case slowHandler = "slow-handler"
-    case busyProcess = "busy-process"
-    case stop
-    case throttled
-    case blockedQueue = "blocked-queue"
-    case wallStep = "wall-step"
-    case faults
-    case idle
-    case sum
+/// A cause that is produced on purpose: a row of the table of scenarios.
+struct WhyScenario: ExpressibleByArgument, Sendable {
+    let name: String
+    /// The causes to which its lateness must be attributed; none if only the sum is checked.
+    let causes: [LatenessCause]
+    let make: @Sendable (WhyTally) throws -> Void
 
-    /// The causes to which its lateness must be attributed.
-    var causes: [LatenessCause] {
-        switch self {
-        case .slowHandler: [.handlerBefore]
-        case .busyProcess: [.runQueue, .preempted]
-        case .stop: [.stopped]
-        case .throttled: [.runQueue, .preempted]
-        case .blockedQueue: [.delivery]
-        case .wallStep: [.clockStep]
-        case .faults: [.pageFault]
-        case .idle: [.wakeup]
-        case .sum: []
-        }
+    static let all = [
+        WhyScenario(name: "slow-handler", causes: [.handlerBefore], make: WhyCauses.slowHandler),
+        WhyScenario(name: "busy-process", causes: [.runQueue, .preempted], make: WhyCauses.busyProcess),
+        WhyScenario(name: "stop", causes: [.stopped], make: WhyCauses.stop),
+        WhyScenario(name: "throttled", causes: [.runQueue, .preempted], make: WhyCauses.throttled),
+        WhyScenario(name: "blocked-queue", causes: [.delivery], make: WhyCauses.blockedQueue),
+        WhyScenario(name: "wall-step", causes: [.clockStep], make: WhyCauses.wallStep),
+        WhyScenario(name: "faults", causes: [.pageFault], make: WhyCauses.faults),
+        WhyScenario(name: "idle", causes: [.wakeup], make: WhyCauses.idle),
+        WhyScenario(name: "sum", causes: [], make: WhyCauses.sum),
+    ]
+
+    private init(name: String, causes: [LatenessCause], make: @escaping @Sendable (WhyTally) throws -> Void) {
+        self.name = name
+        self.causes = causes
+        self.make = make
     }
+
+    init?(argument: String) {
+        guard let scenario = Self.all.first(where: { $0.name == argument }) else { return nil }
+        self = scenario
+    }
+
+    static var allValueStrings: [String] { all.map(\.name) }
 }
 
 /// One cause, in the process that `bench why` starts for it. Writes the result to standard output.
@@ -43,17 +48,7 @@ struct WhyScenarioCommand: ParsableCommand {
     func run() throws {
         let tally = WhyTally(goal: fires)
         do {
-            switch scenario {
-            case .slowHandler: try WhyCauses.slowHandler(tally)
-            case .busyProcess: try WhyCauses.busyProcess(tally)
-            case .stop: try WhyCauses.stop(tally)
-            case .throttled: try WhyCauses.throttled(tally)
-            case .blockedQueue: try WhyCauses.blockedQueue(tally)
-            case .wallStep: try WhyCauses.wallStep(tally)
-            case .faults: try WhyCauses.faults(tally)
-            case .idle: try WhyCauses.idle(tally)
-            case .sum: try WhyCauses.sum(tally)
-            }
+            try scenario.make(tally)
         } catch let missing as MissingHardware {
             tally.isMissing("\(missing)")
         }
