@@ -14,9 +14,7 @@ enum Sample {
 
     private static let host = HostReport(
         facts: [
-            HostReport.Fact("kernel", "kernel", "Linux 6.18.0 #1 SMP"),
-            HostReport.Fact("cpu", "processor", "a processor"),
-            HostReport.Fact("cores", "cores", "2"),
+            ("kernel", .string("Linux 6.18.0 #1 SMP")), ("cpu", .string("a processor")), ("cores", .string("2")),
         ],
         doctor: Doctor(findings: [
             Finding("clock.resolution", "1 ns", .ok, why: "It matters."),

@@ -39,32 +39,24 @@ struct Routing: Equatable {
 /// The open files of a routing.
 final class ReportOutputs {
     let routing: Routing
-    private let files: [(format: ReportFormat, target: Target)]
-
-    private enum Target {
-        case file(ReportOutput)
-        /// For formats with a file for each subject.
-        case directory(String)
-    }
+    /// Nil for a format with a file for each subject, whose path is a directory.
+    private let files: [ReportOutput?]
 
     init(_ routing: Routing) throws {
         self.routing = routing
-        files = try routing.files.map { file in
-            if file.format == .hgrm { return (file.format, .directory(file.path)) }
-            return (file.format, .file(try ReportOutput.file(file.path)))
-        }
+        files = try routing.files.map { $0.format == .hgrm ? nil : try ReportOutput.file($0.path) }
     }
 
     /// Writes the result in all requested formats.
     func write(_ rendering: Rendering) throws {
         if let format = routing.standard {
-            let output = ReportOutput.standard()
-            try output.write(try rendering.text(of: format, isScreen: true))
+            try ReportOutput.standard().write(rendering.text(of: format, isScreen: true))
         }
-        for (format, target) in files {
-            switch target {
-            case .file(let output): try output.write(try rendering.text(of: format, isScreen: false))
-            case .directory(let path): try rendering.writePercentiles(into: path)
+        for (file, output) in zip(routing.files, files) {
+            if let output {
+                try output.write(rendering.text(of: file.format, isScreen: false))
+            } else {
+                try rendering.writePercentiles(into: file.path)
             }
         }
     }

@@ -7,41 +7,49 @@ struct Thresholds: Decodable, Sendable {
     let rules: [Rule]
 
     /// Limits for all subjects whose id matches. Only the limits that are set are checked.
-    struct Rule: Decodable, Sendable {
+    struct Rule: Sendable {
         let id: String
-        var interval_ns: Int64?
-        var earlyMax: Int?
-        /// The share of missed deadlines in all deadlines.
-        var missedShareMax: Double?
-        var wakeupsMax: Double?
-        var switchesMax: Double?
-        var ratioTo: String?
-        var p50RatioMax: Double?
-        var p90RatioMax: Double?
-        var p99RatioMax: Double?
-        var cpuRatioMax: Double?
-        /// The least share of all fires that come within 1 µs, 0 to 1.
-        var exactShareMin: Double?
-        /// The least ratio of that share to the other subject's.
-        var exactShareRatioMin: Double?
+        let interval_ns: Int64?
+        /// The subject of the same run that ratios are of.
+        let ratioTo: String?
         /// Whether a subject that could not run passes.
-        var maySkip: Bool?
+        let maySkip: Bool
+        let limits: [(limit: Limit, bound: Double)]
+    }
 
-        enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, interval_ns
-            case earlyMax = "early_max"
-            case missedShareMax = "missed_share_max"
-            case wakeupsMax = "wakeups_per_fire_max"
-            case switchesMax = "context_switches_per_fire_max"
-            case ratioTo = "ratio_to"
-            case p50RatioMax = "p50_ratio_max"
-            case p90RatioMax = "p90_ratio_max"
-            case p99RatioMax = "p99_ratio_max"
-            case cpuRatioMax = "cpu_ratio_max"
-            case exactShareMin = "within_1us_share_min"
-            case exactShareRatioMin = "within_1us_share_ratio_min"
-            case maySkip = "may_skip"
+    /// What a rule can bound: a row of the table of limits.
+    struct Limit: Sendable {
+        let key: String
+        let name: String
+        let value: @Sendable (ResultRow) -> Double?
+        var isRatio: Bool { key.contains("_ratio_") }
+        /// Whether the bound must be reached, and not kept.
+        var isLeast: Bool { key.hasSuffix("_min") }
+
+        func isMet(by value: Double, _ bound: Double) -> Bool { isLeast ? value >= bound : value <= bound }
+
+        /// Returns the row's value, or its ratio to that of the base.
+        func value(_ row: ResultRow, _ base: ResultRow?) -> Double? {
+            guard isRatio else { return value(row) }
+            guard let own = value(row), let other = base.flatMap(value), other > 0 else { return nil }
+            return own / other
         }
+
+        static let all = [
+            Limit(key: "early_max", name: "early") { Double($0.early) },
+            // The share of missed deadlines in all deadlines.
+            Limit(key: "missed_share_max", name: "missed_share") {
+                Double($0.missed) / Double(max(1, $0.missed + $0.fires))
+            },
+            Limit(key: "wakeups_per_fire_max", name: "wakeups_per_fire", value: \.wakeupsPerFire),
+            Limit(key: "context_switches_per_fire_max", name: "context_switches_per_fire", value: \.switchesPerFire),
+            Limit(key: "within_1us_share_min", name: "within_1us_share", value: \.exactShare),
+            Limit(key: "p50_ratio_max", name: "p50") { $0.lateness.p50.map(Double.init) },
+            Limit(key: "p90_ratio_max", name: "p90") { $0.lateness.p90.map(Double.init) },
+            Limit(key: "p99_ratio_max", name: "p99") { $0.lateness.p99.map(Double.init) },
+            Limit(key: "cpu_ratio_max", name: "CPU", value: \.cpuPerFire_ns),
+            Limit(key: "within_1us_share_ratio_min", name: "within_1us_share", value: \.exactShare),
+        ]
     }
 
     static func read(_ path: String) throws -> Thresholds {
@@ -51,91 +59,33 @@ struct Thresholds: Decodable, Sendable {
     static func parse(_ data: Data, name: String) throws -> Thresholds {
         let thresholds: Thresholds = try decodeJSON(data, name: name)
         if thresholds.rules.isEmpty { throw BenchError("\(name): rules is empty, and so nothing would be checked") }
-        try refuseUnknownMembers(data, name: name)
         for (number, rule) in thresholds.rules.enumerated() {
-            let ratios = [
-                rule.p50RatioMax, rule.p90RatioMax, rule.p99RatioMax, rule.cpuRatioMax, rule.exactShareRatioMin,
-            ]
-            let hasRatio = ratios.contains { $0 != nil }
-            if hasRatio, rule.ratioTo == nil {
+            if rule.ratioTo == nil, rule.limits.contains(where: \.limit.isRatio) {
                 throw BenchError("\(name): rules[\(number)] has a ratio, and no ratio_to that says of what")
             }
-            if !hasRatio, rule.limits.isEmpty { throw BenchError("\(name): rules[\(number)] sets no limit") }
+            if rule.limits.isEmpty { throw BenchError("\(name): rules[\(number)] sets no limit") }
         }
         return thresholds
     }
-
-    /// A misspelled limit would never be exceeded.
-    private static func refuseUnknownMembers(_ data: Data, name: String) throws {
-        struct File: Decodable {
-            let rules: [[String: Ignored]]
-        }
-        struct Ignored: Decodable {
-            init(from decoder: any Decoder) {}
-        }
-        let known = Set(Rule.CodingKeys.allCases.map(\.rawValue))
-        let file: File = try decodeJSON(data, name: name)
-        for (number, rule) in file.rules.enumerated() {
-            if let unknown = rule.keys.sorted().first(where: { !known.contains($0) }) {
-                let takes = Rule.CodingKeys.allCases.map(\.rawValue).joined(separator: ", ")
-                throw BenchError("\(name): rules[\(number)] has '\(unknown)'; a rule takes \(takes)")
-            }
-        }
-    }
 }
 
-extension Thresholds.Rule {
-    /// A bound that a value must not exceed, or must reach.
-    struct Limit: Sendable {
-        let name: String
-        let bound: Double
-        var isLeast = false
-        let value: @Sendable (ResultRow) -> Double?
-
-        func isMet(by value: Double) -> Bool { isLeast ? value >= bound : value <= bound }
-    }
-
-    /// The limits on counts and shares.
-    var limits: [Limit] {
-        var limits: [Limit] = []
-        if let earlyMax { limits.append(Limit(name: "early", bound: Double(earlyMax)) { Double($0.early) }) }
-        if let missedShareMax {
-            limits.append(
-                Limit(name: "missed_share", bound: missedShareMax) {
-                    Double($0.missed) / Double(max(1, $0.missed + $0.fires))
-                }
-            )
+extension Thresholds.Rule: Decodable {
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: JSONKey.self)
+        let known = ["id", "interval_ns", "ratio_to", "may_skip"] + Thresholds.Limit.all.map(\.key)
+        // A misspelled limit would never be exceeded.
+        if let unknown = members.allKeys.map(\.stringValue).sorted().first(where: { !known.contains($0) }) {
+            let takes = "it has '\(unknown)'; a rule takes \(known.joined(separator: ", "))"
+            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: takes))
         }
-        if let wakeupsMax { limits.append(Limit(name: "wakeups_per_fire", bound: wakeupsMax, value: \.wakeupsPerFire)) }
-        if let switchesMax {
-            limits.append(Limit(name: "context_switches_per_fire", bound: switchesMax, value: \.switchesPerFire))
+        func member<Value: Decodable>(_ key: String) throws -> Value? {
+            try members.decodeIfPresent(Value.self, forKey: JSONKey(stringValue: key))
         }
-        if let exactShareMin {
-            limits.append(Limit(name: "within_1us_share", bound: exactShareMin, isLeast: true, value: \.exactShare))
-        }
-        return limits
-    }
-
-    /// Returns the limits on ratios to another row of the same run.
-    func ratios(to base: ResultRow) -> [Limit] {
-        func ratio(
-            _ bound: Double?,
-            _ name: String,
-            isLeast: Bool = false,
-            _ value: @escaping @Sendable (ResultRow) -> Double?
-        ) -> [Limit] {
-            guard let bound else { return [] }
-            return [
-                Limit(name: "\(name) / \(base.id)", bound: bound, isLeast: isLeast) { row in
-                    value(row).flatMap { own in value(base).flatMap { $0 > 0 ? own / $0 : nil } }
-                }
-            ]
-        }
-        return ratio(p50RatioMax, "p50") { $0.lateness.p50.map(Double.init) }
-            + ratio(p90RatioMax, "p90") { $0.lateness.p90.map(Double.init) }
-            + ratio(p99RatioMax, "p99") { $0.lateness.p99.map(Double.init) }
-            + ratio(cpuRatioMax, "CPU") { $0.cpuPerFire_ns }
-            + ratio(exactShareRatioMin, "within_1us_share", isLeast: true) { $0.exactShare }
+        id = try members.decode(String.self, forKey: JSONKey(stringValue: "id"))
+        interval_ns = try member("interval_ns")
+        ratioTo = try member("ratio_to")
+        maySkip = try member("may_skip") ?? false
+        limits = try Thresholds.Limit.all.compactMap { limit in try member(limit.key).map { (limit, $0) } }
     }
 }
 
@@ -164,26 +114,24 @@ extension Thresholds {
     private func check(_ row: ResultRow, _ rule: Rule, _ file: ResultFile) -> [CheckLine] {
         guard row.fires > 0 else {
             let reason = row.skippedBecause ?? "it has no fires"
-            return [CheckLine(name: row.name, isMet: rule.maySkip == true, text: "not measured: \(reason)")]
+            return [CheckLine(name: row.name, isMet: rule.maySkip, text: "not measured: \(reason)")]
         }
-        var limits = rule.limits
-        if let other = rule.ratioTo {
-            let base = file.rows.first { $0.id == other && $0.interval_ns == row.interval_ns && $0.fires > 0 }
-            guard let base else {
-                return [
-                    CheckLine(name: row.name, isMet: false, text: "\(other), which ratio_to names, was not measured")
-                ]
-            }
-            limits += rule.ratios(to: base)
+        let base = file.rows.first { $0.id == rule.ratioTo && $0.interval_ns == row.interval_ns && $0.fires > 0 }
+        if let other = rule.ratioTo, base == nil {
+            return [CheckLine(name: row.name, isMet: false, text: "\(other), which ratio_to names, was not measured")]
         }
-        return limits.map { limit in
-            guard let value = limit.value(row) else {
-                return CheckLine(name: row.name, isMet: false, text: "\(limit.name) is not known: too few fires")
+        return rule.limits.map { limit, bound in
+            let name = limit.name + (limit.isRatio ? " / \(rule.ratioTo ?? "")" : "")
+            guard let value = limit.value(row, base) else {
+                return CheckLine(name: row.name, isMet: false, text: "\(name) is not known: too few fires")
             }
-            let decimals = limit.bound.rounded() == limit.bound && value.rounded() == value ? 0 : 3
-            let bound = "\(limit.isLeast ? "at least" : "at most") \(limit.bound.formatted(decimals: decimals))"
-            let text = "\(limit.name) \(value.formatted(decimals: decimals)), \(bound)"
-            return CheckLine(name: row.name, isMet: limit.isMet(by: value), text: text)
+            let decimals = bound.rounded() == bound && value.rounded() == value ? 0 : 3
+            let text = "\(name) \(value.formatted(decimals: decimals)), \(limit.isLeast ? "at least" : "at most") "
+            return CheckLine(
+                name: row.name,
+                isMet: limit.isMet(by: value, bound),
+                text: text + bound.formatted(decimals: decimals)
+            )
         }
     }
 }

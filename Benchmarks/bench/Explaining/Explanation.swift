@@ -6,13 +6,31 @@ struct Explanation: Sendable {
     let call: String
     /// The manual page or document that describes it.
     let manual: String
-    let traps: [Trap]
+    private(set) var traps: [Trap] = []
 
-    init(_ pattern: String, _ call: String, _ manual: String, _ traps: Trap...) {
+    init(_ pattern: String, _ call: String, _ manual: String) {
         self.pattern = pattern
         self.call = call
         self.manual = manual
-        self.traps = traps
+    }
+
+    // A row is followed by its traps.
+
+    func traps(_ more: Trap...) -> Explanation {
+        var row = self
+        row.traps += more
+        return row
+    }
+
+    func says(_ text: String) -> Explanation { traps(Trap(text)) }
+
+    func against(
+        _ rival: String,
+        every interval_ns: Int64 = 1_000_000,
+        fires: Int = 200,
+        _ text: String
+    ) -> Explanation {
+        traps(.against(rival, every: interval_ns, fires: fires, text))
     }
 
     /// Returns the explanation of a subject; every subject has one. The first row whose pattern matches holds for it. A

@@ -4,52 +4,27 @@ import Foundation
 
 /// The facts without which a latency means nothing: the machine, its settings and its load.
 struct HostReport: Sendable {
-    /// One fact: its key in JSON, its name in text, and its value, null if it is not known.
-    struct Fact: Sendable {
-        let key: String
-        let title: String
-        let value: JSONValue
-        /// The unit of a number.
-        let unit: String
-
-        init(_ key: String, _ title: String, _ value: String?) {
-            self.init(key, title, JSONValue(value))
-        }
-
-        init(_ key: String, _ title: String, _ value: JSONValue, unit: String = "") {
-            self.key = key
-            self.title = title
-            self.value = value
-            self.unit = unit
-        }
-
-        var text: String {
-            switch value {
-            case .null: "not known"
-            case .string(let text): text
-            default: "\(value.text()) \(unit)"
-            }
-        }
-    }
-
-    let facts: [Fact]
+    /// By their names in JSON; null if they are not known.
+    let facts: [(key: String, value: JSONValue)]
     /// Nil if the checks were not requested.
-    let doctor: Doctor?
-
-    init(facts: [Fact], doctor: Doctor? = nil) {
-        self.facts = facts
-        self.doctor = doctor
-    }
+    var doctor: Doctor?
 
     /// Returns the report with the doctor's findings, which take half a second.
     static func examined() -> HostReport {
         let doctor = Doctor.examine()
-        return HostReport(facts: now().facts + [Fact("doctor_summary", "doctor", doctor.summary)], doctor: doctor)
+        return HostReport(facts: now().facts + [("doctor_summary", .string(doctor.summary))], doctor: doctor)
     }
 
     /// The host's part of a result in JSON.
     var json: JSONValue {
         .members(facts.map { ($0.key, $0.value) }) + (doctor.map { ["doctor": $0.table().json] } ?? [:])
+    }
+
+    /// The host at the top of a text.
+    func lines(_ paint: Paint) -> [String] {
+        let known = facts.filter { $0.value != .null }.map { ($0.key, $0.value.plainText) }
+        let shown = HostFacts(texts: Dictionary(uniqueKeysWithValues: known), findings: []).lines
+        return [paint.bold("host")] + shown.map { "  \($0.title.padded(to: 16))\($0.text)" }
     }
 
     static func now() -> HostReport {
@@ -58,19 +33,19 @@ struct HostReport: Sendable {
         let clockSource = machine.read(system + "clocksource/clocksource0/current_clocksource")
         let name = kernelName()
         return HostReport(facts: [
-            Fact("kernel", "kernel", "\(name.system) \(name.release) \(name.version)"),
-            Fact("cpu", "processor", machine.field("model name", of: "/proc/cpuinfo") ?? name.machine),
-            Fact("cores", "cores", cores(machine)),
-            Fact("virtualisation", "virtualisation", virtualisation(machine)),
-            Fact("clocksource", "clock source", clockSource),
-            Fact("clock_read_ns", "one reading", JSONValue(readingCost_ns()), unit: "ns"),
-            Fact("governor", "governor", machine.read(system + "cpu/cpu0/cpufreq/scaling_governor")),
-            Fact("timer_slack_ns", "timer slack", .integer(machine.slack_ns), unit: "ns"),
-            Fact("scheduling", "scheduling", scheduling(machine)),
-            Fact("load", "load average", machine.read("/proc/loadavg")),
-            Fact("swift", "Swift", swiftVersion),
-            Fact("build", "build", buildName),
-            Fact("commit", "commit", commit()),
+            ("kernel", .string("\(name.system) \(name.release) \(name.version)")),
+            ("cpu", .string(machine.field("model name", of: "/proc/cpuinfo") ?? name.machine)),
+            ("cores", .string(cores(machine))),
+            ("virtualisation", .string(virtualisation(machine))),
+            ("clocksource", JSONValue(clockSource)),
+            ("clock_read_ns", JSONValue(readingCost_ns())),
+            ("governor", JSONValue(machine.read(system + "cpu/cpu0/cpufreq/scaling_governor"))),
+            ("timer_slack_ns", .integer(machine.slack_ns)),
+            ("scheduling", .string(scheduling(machine))),
+            ("load", JSONValue(machine.read("/proc/loadavg"))),
+            ("swift", .string(swiftVersion)),
+            ("build", .string(buildName)),
+            ("commit", JSONValue(commit())),
         ])
     }
 

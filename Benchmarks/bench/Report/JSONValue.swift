@@ -55,6 +55,12 @@ indirect enum JSONValue: Equatable, Sendable {
         }
     }
 
+    /// A string without quotes, and anything else as in JSON.
+    var plainText: String {
+        guard case .string(let text) = self else { return text() }
+        return text
+    }
+
     /// Whether the value is a scalar, at most a pair of scalars, or an object of scalars.
     private var fitsLine: Bool {
         switch self {

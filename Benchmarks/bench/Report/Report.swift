@@ -46,12 +46,5 @@ extension JSONValue {
     }
 }
 
-extension HostReport {
-    /// The host at the top of a text.
-    func lines(_ paint: Paint) -> [String] {
-        [paint.bold("host")] + facts.map { "  \($0.title.padded(to: 16))\($0.text)" }
-    }
-}
-
 /// A note for results that Ctrl-C has ended.
 let interruptedNote = "interrupted: this is what there was until then"

@@ -10,7 +10,6 @@ struct ResultFile: Decodable, Sendable {
     let command: [String]
     let seed: String
     let isInterrupted: Bool
-    let load: String
     let grants: [Grant]
     let host: HostFacts
     private(set) var floors: [Floor]
@@ -48,7 +47,7 @@ struct ResultFile: Decodable, Sendable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case build, command, seed, interrupted, load, grants, host, results, operations
+        case build, command, seed, interrupted, grants, host, results, operations
         case noiseFloors = "noise_floors"
     }
 
@@ -60,7 +59,6 @@ struct ResultFile: Decodable, Sendable {
         let number = try? members.decode(UInt64.self, forKey: .seed)
         seed = try number.map { "\($0)" } ?? members.decodeIfPresent(String.self, forKey: .seed) ?? "not known"
         isInterrupted = try members.decodeIfPresent(Bool.self, forKey: .interrupted) ?? false
-        load = try members.decodeIfPresent(String.self, forKey: .load) ?? "none"
         grants = try members.decodeIfPresent([Grant].self, forKey: .grants) ?? []
         host = try members.decodeIfPresent(HostFacts.self, forKey: .host) ?? HostFacts(texts: [:], findings: [])
         floors = try members.decodeIfPresent([Floor?].self, forKey: .noiseFloors)?.compactMap(\.self) ?? []
@@ -169,6 +167,16 @@ func readFile(_ path: String) throws -> Data {
         let reason = access(path, F_OK) != 0 ? "there is no such file" : "it cannot be read"
         throw BenchError("\(path): \(reason)")
     }
+}
+
+/// Any member's name.
+struct JSONKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+
+    init?(intValue: Int) { nil }
 }
 
 /// Decodes JSON. An error is one line that names the place in the file.

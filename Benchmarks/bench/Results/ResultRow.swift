@@ -15,7 +15,6 @@ struct ResultRow: Decodable, Sendable {
     /// The lateness with the deadlines that had no fire of their own; nil in older results.
     let intended: Lateness?
     let confidence: Confidence?
-    let migrations: Int?
     private(set) var blocks: [Block]
     let distribution: Distribution
 
@@ -73,7 +72,7 @@ struct ResultRow: Decodable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case id, interval_ns, early, missed, drift_ppm, migrations, blocks
+        case id, interval_ns, early, missed, drift_ppm, blocks
         case intended = "intended_ns"
         case confidence = "confidence_95"
         case machineCPUPerFire_ns = "machine_cpu_ns_per_fire"
@@ -151,15 +150,8 @@ struct HostFacts: Decodable, Sendable {
         self.findings = findings
     }
 
-    private struct Key: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-
     init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: Key.self)
+        let members = try decoder.container(keyedBy: JSONKey.self)
         var texts: [String: String] = [:]
         for key in members.allKeys {
             if let text = try? members.decode(String.self, forKey: key) {
@@ -169,7 +161,7 @@ struct HostFacts: Decodable, Sendable {
             }
         }
         self.texts = texts
-        findings = try members.decodeIfPresent([StoredFinding].self, forKey: Key(stringValue: "doctor")) ?? []
+        findings = try members.decodeIfPresent([StoredFinding].self, forKey: JSONKey(stringValue: "doctor")) ?? []
     }
 
     /// Some facts in one line.
@@ -191,8 +183,9 @@ struct HostFacts: Decodable, Sendable {
     var lines: [(title: String, text: String)] {
         let titles = [
             ("kernel", "kernel"), ("cpu", "processor"), ("cores", "cores"), ("virtualisation", "virtualisation"),
-            ("clocksource", "clock source"), ("timer_slack_ns", "timer slack, ns"), ("scheduling", "scheduling"),
-            ("load", "load average"), ("swift", "Swift"), ("build", "build"), ("doctor_summary", "doctor"),
+            ("clocksource", "clock source"), ("clock_read_ns", "one reading, ns"), ("governor", "governor"),
+            ("timer_slack_ns", "timer slack, ns"), ("scheduling", "scheduling"), ("load", "load average"),
+            ("swift", "Swift"), ("build", "build"), ("commit", "commit"), ("doctor_summary", "doctor"),
         ]
         return titles.compactMap { key, title in texts[key].map { (title, $0) } }
     }
