@@ -8,6 +8,21 @@ enum Verdict: String, Sendable, CaseIterable {
     case same
     /// The blocks differ too much among themselves for a verdict.
     case unclear
+
+    /// Returns faster or slower only if the whole interval lies on one side of what counts as the same.
+    init(_ interval: ConfidenceInterval?, same: ClosedRange<Double>) {
+        guard let interval else {
+            self = .unclear
+            return
+        }
+        if interval.low > same.upperBound {
+            self = .slower
+        } else if interval.high < same.lowerBound {
+            self = .faster
+        } else {
+            self = interval.low > same.lowerBound && interval.high < same.upperBound ? .same : .unclear
+        }
+    }
 }
 
 /// One row of a comparison: a subject at an interval that both results have.

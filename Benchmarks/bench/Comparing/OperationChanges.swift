@@ -17,10 +17,7 @@ struct OperationChange: Sendable {
 
     var verdict: Verdict {
         if newlyEarly > 0 || newAllocations > Self.leastAllocations { return .slower }
-        guard let interval else { return .unclear }
-        if interval.low > 1 + floor { return .slower }
-        if interval.high < 1 / (1 + floor) { return .faster }
-        return interval.low > 1 / (1 + floor) && interval.high < 1 + floor ? .same : .unclear
+        return Verdict(interval, same: 1 / (1 + floor)...1 + floor)
     }
 
     /// A few operations of a thousand allocate for all of them.

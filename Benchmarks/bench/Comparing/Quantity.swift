@@ -94,11 +94,9 @@ struct Change: Sendable, Equatable {
 
     /// Faster or slower only if the whole interval lies beyond the floor, on one side of zero.
     var verdict: Verdict {
-        guard let interval else { return .unclear }
-        let isMoreWorse = quantity != .exactShare
-        if interval.low > floor { return isMoreWorse ? .slower : .faster }
-        if interval.high < -floor { return isMoreWorse ? .faster : .slower }
-        if interval.low > -floor, interval.high < floor { return .same }
-        return .unclear
+        // More of the exact fires is better, more of anything else is worse.
+        let isReversed = quantity == .exactShare
+        let worse = interval.map { isReversed ? ConfidenceInterval(low: -$0.high, high: -$0.low) : $0 }
+        return Verdict(worse, same: -floor...floor)
     }
 }

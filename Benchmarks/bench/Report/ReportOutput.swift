@@ -41,16 +41,23 @@ final class ReportOutput {
     func write(_ text: String) throws {
         // A pipe or a terminal cannot be truncated, and fails with EINVAL.
         if isOwn, ftruncate(descriptor, 0) != 0, errno != EINVAL { throw failure() }
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if written < 0, errno == EINTR { continue }
-            guard written > 0 else { throw failure() }
-            rest = rest.dropFirst(written)
-        }
+        guard writeAll(text, to: descriptor) else { throw failure() }
     }
 
     private func failure() -> BenchError {
         BenchError("\(name) cannot be written: \(String(cString: strerror(errno)))")
     }
+}
+
+/// Writes directly to the descriptor, so that nothing is left in a buffer when a block begins. Returns false with errno if
+/// that fails.
+func writeAll(_ text: String, to descriptor: CInt) -> Bool {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+        let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        if written < 0, errno == EINTR { continue }
+        guard written > 0 else { return false }
+        rest = rest.dropFirst(written)
+    }
+    return true
 }

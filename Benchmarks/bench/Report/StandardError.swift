@@ -2,19 +2,11 @@ import Glibc
 
 /// The destination of everything that is not a result.
 enum StandardError {
-    static func print(_ text: String) {
-        write("\(text)\n")
-    }
+    static func print(_ text: String) { write("\(text)\n") }
 
-    /// Writes directly to the descriptor, so that nothing is left in a buffer when a block begins.
     static func write(_ text: String) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let written = rest.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-            // Nobody reads: no reason to end a measurement.
-            if written <= 0 { return }
-            rest = rest.dropFirst(written)
-        }
+        // That nobody reads is no reason to end a measurement.
+        _ = writeAll(text, to: STDERR_FILENO)
     }
 }
 

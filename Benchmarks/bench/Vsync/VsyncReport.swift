@@ -19,31 +19,32 @@ struct VsyncReport: Report {
         return (host.lines(paint) + [""] + table.lines(paint) + notes).joined(separator: "\n") + "\n"
     }
 
-    private func time(_ time_ns: Int64?) -> String { time_ns.map { timeText($0) } ?? "–" }
-
     /// Returns the source's row, and one for the kernel's own lateness at the same time.
     private func rows(_ result: VsyncResult) -> [[String]] {
         guard let statistics = result.statistics else {
             return [[result.kind.rawValue, "not found: \(result.refusal ?? "")"]]
         }
-        let rates = [
-            result.told.map { "\($0.framesPerSecond.formatted(decimals: 4)) Hz" } ?? "nothing",
-            "\(result.framesPerSecond.formatted(decimals: 4)) Hz",
-        ]
-        let times = [result.deviation_ns(50), result.deviation_ns(99), result.deviations_ns.last].map(time)
+        let told = result.told.map { "\($0.framesPerSecond.formatted(decimals: 4)) Hz" } ?? "nothing"
+        let measured = "\(result.framesPerSecond.formatted(decimals: 4)) Hz"
+        let residual = text(statistics.residual?.inNanoseconds)
+        let names = [result.kind.rawValue, told, measured, result.state.rawValue, residual]
+        let calls =
+            [result.calls.grouped, result.dropped.grouped] + ends(result.deviations_ns).map { text($0.time_ns) }
         let counts = [
             statistics.requests, statistics.refused, statistics.bogus, statistics.missed, statistics.restarts,
         ]
-        let source =
-            [result.kind.rawValue] + rates + [result.state.rawValue, time(statistics.residual?.inNanoseconds)]
-            + [result.calls.grouped, result.dropped.grouped] + times + counts.map(\.grouped)
-        return [source] + (result.kernel.map { [row($0)] } ?? [])
+        let kernel = result.kernel.map { kernel in
+            ["  kernel", "", "", "", "", kernel.lateness_ns.count.grouped, kernel.missed.grouped]
+                + ends(kernel.lateness_ns).map { text($0.time_ns) }
+        }
+        return [names + calls + counts.map(\.grouped)] + (kernel.map { [$0] } ?? [])
     }
 
-    private func row(_ kernel: KernelTicks) -> [String] {
-        let counts = [kernel.lateness_ns.count.grouped, kernel.missed.grouped]
-        let times = [kernel.lateness_ns.percentile(50), kernel.lateness_ns.percentile(99), kernel.lateness_ns.last]
-        return ["  kernel", "", "", "", ""] + counts + times.map(time)
+    private func text(_ time_ns: Int64?) -> String { time_ns.map { timeText($0) } ?? "–" }
+
+    /// What is shown of sorted times.
+    private func ends(_ sorted_ns: [Int64]) -> [(key: String, time_ns: Int64?)] {
+        [("p50", sorted_ns.percentile(50)), ("p99", sorted_ns.percentile(99)), ("max", sorted_ns.last)]
     }
 
     private var notes: [String] {
@@ -80,11 +81,6 @@ struct VsyncReport: Report {
         guard let statistics = result.statistics else {
             return ["source": .string(result.kind.rawValue), "refused_because": JSONValue(result.refusal)]
         }
-        let deviation: JSONValue = [
-            "p50": JSONValue(result.deviation_ns(50)),
-            "p99": JSONValue(result.deviation_ns(99)),
-            "max": JSONValue(result.deviations_ns.last),
-        ]
         let counts: JSONValue = [
             "calls": JSONValue(result.calls),
             "dropped": JSONValue(result.dropped),
@@ -96,6 +92,12 @@ struct VsyncReport: Report {
             "restarts": JSONValue(statistics.restarts),
             "losses": JSONValue(statistics.losses),
         ]
+        let kernel = result.kernel.map { kernel -> JSONValue in
+            [
+                "calls": JSONValue(kernel.lateness_ns.count), "missed": JSONValue(kernel.missed),
+                "lateness_ns": json(kernel.lateness_ns),
+            ]
+        }
         return [
             "source": .string(result.kind.rawValue),
             "refused_because": .null,
@@ -104,22 +106,14 @@ struct VsyncReport: Report {
             "measured_hz": .number(result.framesPerSecond),
             "state": .string(result.state.rawValue),
             "residual_ns": JSONValue(statistics.residual?.inNanoseconds),
-            "deviation_ns": deviation,
+            "deviation_ns": json(result.deviations_ns),
             "counts": counts,
-            "kernel": result.kernel.map(kernel) ?? .null,
+            "kernel": kernel ?? .null,
         ]
     }
 
-    private func kernel(_ ticks: KernelTicks) -> JSONValue {
-        [
-            "calls": JSONValue(ticks.lateness_ns.count),
-            "missed": JSONValue(ticks.missed),
-            "lateness_ns": [
-                "p50": JSONValue(ticks.lateness_ns.percentile(50)),
-                "p99": JSONValue(ticks.lateness_ns.percentile(99)),
-                "max": JSONValue(ticks.lateness_ns.last),
-            ],
-        ]
+    private func json(_ sorted_ns: [Int64]) -> JSONValue {
+        .members(ends(sorted_ns).map { ($0.key, JSONValue($0.time_ns)) })
     }
 }
 

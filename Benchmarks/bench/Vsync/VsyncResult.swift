@@ -37,8 +37,6 @@ struct VsyncResult {
             .sorted()
     }
 
-    func deviation_ns(_ percent: Double) -> Int64? { deviations_ns.percentile(percent) }
-
     /// The least-squares line through instants that are a whole number of periods apart.
     struct Line {
         let first_ns: Int64
