@@ -66,8 +66,8 @@ struct StatisticsTests {
     @Test("mark a block disturbed by other processes, by stolen time or by throttling")
     func disturbances() {
         #expect(!Disturbance(wall_ns: 200_000_000).isMarked)
-        #expect(!Disturbance(wall_ns: 200_000_000, foreignCPU_ns: 20_000_000).isMarked)
-        #expect(Disturbance(wall_ns: 200_000_000, foreignCPU_ns: 60_000_000).isMarked)
+        #expect(!Disturbance(wall_ns: 200_000_000, machineCPU_ns: 30_000_000, ownCPU_ns: 10_000_000).isMarked)
+        #expect(Disturbance(wall_ns: 200_000_000, machineCPU_ns: 60_000_000).isMarked)
         #expect(Disturbance(wall_ns: 200_000_000, steal_ns: 10_000_000).isMarked)
         #expect(Disturbance(wall_ns: 200_000_000, throttled_ns: 1).isMarked)
     }

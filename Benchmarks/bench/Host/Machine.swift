@@ -38,7 +38,7 @@ struct Machine: Sendable {
         var steal_ns: Int64 = 0
 
         static func now() -> Measurements {
-            let before = MachineLoad.now()
+            let before = Disturbance.sinceBoot()
             let fires = try? onFreshThread { () -> [Fire] in
                 let recorder = BlockRecorder(fires: 50, interval_ns: 1_000_000, phase_ns: 0)
                 try recorder.fill(cbench_clock_nanosleep_abs)
@@ -49,7 +49,7 @@ struct Machine: Sendable {
                 reading_ns: readingCost_ns(),
                 sleeps_ns: (fires ?? []).map(\.lateness_ns),
                 longestGap_ns: gap_ns,
-                steal_ns: MachineLoad.now().since(before).steal_ns
+                steal_ns: (Disturbance.sinceBoot() - before).steal_ns
             )
         }
     }
@@ -62,15 +62,7 @@ extension Machine {
 
     func number(_ path: String) -> Int64? { read(path).flatMap { Int64($0) } }
 
-    /// Returns the value of the first line "name : value", "name value" or "name=value".
-    func field(_ name: String, of path: String) -> String? {
-        for line in (read(path) ?? "").split(separator: "\n") where line.hasPrefix(name) {
-            let rest = line.dropFirst(name.count)
-            guard let next = rest.first, " \t:=".contains(next) else { continue }
-            return rest.trimmingCharacters(in: CharacterSet(charactersIn: " \t:="))
-        }
-        return nil
-    }
+    func field(_ name: String, of path: String) -> String? { bench.field(name, in: read(path) ?? "") }
 
     /// The processor's flags; nil if it is no x86 processor.
     var flags: Set<String>? {
@@ -107,4 +99,14 @@ extension Machine {
         }
         return error ?? EAGAIN
     }
+}
+
+/// Returns the value of the first line "name : value", "name value" or "name=value".
+func field(_ name: String, in text: String) -> String? {
+    for line in text.split(separator: "\n") where line.hasPrefix(name) {
+        let rest = line.dropFirst(name.count)
+        guard let next = rest.first, " \t:=".contains(next) else { continue }
+        return rest.trimmingCharacters(in: CharacterSet(charactersIn: " \t:="))
+    }
+    return nil
 }

@@ -75,7 +75,7 @@ final class Session {
         why?.begin(fires: plan.firesPerBlock(of: result.subject))
         defer { why?.end(result) }
         let descriptorsBefore = openDescriptors()
-        let loadBefore = MachineLoad.now()
+        let before = Disturbance.sinceBoot()
         do {
             try onFreshThread { [subject = result.subject, tuning, why] in
                 tuning.apply()
@@ -95,7 +95,7 @@ final class Session {
             interval_ns: result.interval_ns,
             next_ns: recorder.nextDeadline_ns,
             usage: recorder.usage,
-            disturbance: MachineLoad.now().since(loadBefore),
+            disturbance: Disturbance.sinceBoot() - before,
             threadsWithoutRealtime: recorder.threadsWithoutRealtime
         )
         result.add(block, fires: fires)
