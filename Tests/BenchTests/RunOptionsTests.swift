@@ -164,7 +164,7 @@ struct RunOptionsTests {
             subjects: Subject.all,
             interval: .milliseconds(1),
             blocks: preset.blocks,
-            block_ns: preset.blockNanoseconds,
+            block_ns: preset.block_ns,
             seed: 1
         )
     }
