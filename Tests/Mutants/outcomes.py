@@ -1,14 +1,8 @@
 """What the tests say of a mutant."""
-import os
-import re
-import signal
-import subprocess
-import threading
 import time
 
 import tree
 
-binary = tree.tree / ".build/debug/swift-hrtimerPackageTests.xctest"
 frozen = "^HRTimer(Core|Testing|Compat|Calendar)?Tests\\."
 # No test of these calls the changed modules.
 unconcerned = "^(BenchTests|CHRTimerTests)\\."
@@ -34,7 +28,7 @@ class Limits:
     def measure(self, options):
         """Runs the step without a mutant: it must pass, or every mutant would count as killed. Returns the outcome."""
         begin_s = time.monotonic()
-        result, failure = run_tests(0, options, 1800)
+        result, failure, _ = run_tests(0, options, 1800)
         taken_s = time.monotonic() - begin_s
         print(f"without a mutant: {result} in {taken_s:.0f} s: {' '.join(options)} {failure}", flush=True)
         self.limits_s[options] = max(shortest_s, patience * taken_s)
@@ -42,45 +36,14 @@ class Limits:
 
 
 def run_tests(number, options, limit_s):
-    """Runs tests until the first failure. Returns the outcome and what failed: `passed`, `failed` or `timed out`."""
-    environment = dict(os.environ, HRTIMER_MUTANT=str(number), SWIFT_BACKTRACE="enable=no")
-    command = [binary, "--testing-library", "swift-testing", *options]
-    process = subprocess.Popen(command, cwd=tree.tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               text=True, errors="replace", start_new_session=True)
-    is_late = threading.Event()
-
-    def end():
-        is_late.set()
-        kill(process)
-
-    timer = threading.Timer(limit_s, end)
-    timer.start()
-    failure = None
-    for line in process.stdout:
-        if re.search(r"recorded an issue|^✘", line):
-            failure = line.strip()
-            kill(process)
-            break
-    status = process.wait()
-    timer.cancel()
-    if is_late.is_set():
-        return "timed out", f"after {limit_s:.0f} s"
-    if failure or status:
-        return "failed", failure or f"exit status {status}"
-    return "passed", ""
-
-
-def kill(process):
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+    """Runs tests of the tree with that mutant until the first failure."""
+    return tree.copy.run_tests({"HRTIMER_MUTANT": str(number)}, options, limit_s)
 
 
 def outcome_on_frozen_time(mutant, limits):
     """Asks one step after another. Returns `killed`, `timed out` or `survived frozen time`, and by what it was killed."""
     for options in on_frozen_time(mutant.file.split("/")[1]):
-        result, failure = run_tests(mutant.number, options, limits.limits_s[options])
+        result, failure, _ = run_tests(mutant.number, options, limits.limits_s[options])
         if result != "passed":
             return ("timed out" if result == "timed out" else "killed"), failure
     return "survived frozen time", ""
@@ -89,7 +52,7 @@ def outcome_on_frozen_time(mutant, limits):
 def outcome_in_real_time(mutant, limits):
     """The same for a survivor. Only what fails twice is killed: one test in real time may fail on a busy machine."""
     for _ in range(2):
-        result, failure = run_tests(mutant.number, in_real_time, limits.limits_s[in_real_time])
+        result, failure, _ = run_tests(mutant.number, in_real_time, limits.limits_s[in_real_time])
         if result == "passed":
             return "survived", ""
     return ("timed out" if result == "timed out" else "killed"), failure

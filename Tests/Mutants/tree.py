@@ -1,21 +1,19 @@
-"""The copy of the package that has the mutants, under .build/mutants: copies, changes and builds it."""
+"""The copy of the package that has the mutants, under .build/mutants: changes and builds it."""
 import collections
 import hashlib
-import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 
-package = pathlib.Path(__file__).resolve().parents[2]
-folder = package / ".build/mutants"
-tree = folder / "tree"
-parts = ["Package.swift", "Package.resolved", "Sources", "CSources", "Benchmarks", "Tests", "Snippets", "Examples"]
+from copies import Copy, package
+
+copy = Copy("mutants")
+folder = copy.folder
 modules = ["HRTimerCore", "HRTimer"]
 # A build can find mutants that do not compile only in files whose other mutants do.
 rounds = 8
-swift = os.environ.get("SWIFT") or "swift"
 
 Mutant = collections.namedtuple("Mutant", "number file line first_line last_line kind function change")
 
@@ -46,20 +44,13 @@ def compile_mutator():
 
 def write(count, seed, dropped):
     """Writes the package with its mutants into the tree. Returns the mutants, and how many the package can have."""
-    fresh = folder / "fresh"
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
-    for part in parts:
-        if (package / part).is_dir():
-            shutil.copytree(package / part, fresh / part, symlinks=True, ignore=shutil.ignore_patterns(".build*"))
-        elif (package / part).exists():
-            shutil.copy2(package / part, fresh / part)
+    copy.begin()
     for module in modules:
-        shutil.copy2(package / "Tests/Mutants/Chosen.swift", fresh / "Sources" / module)
+        shutil.copy2(package / "Tests/Mutants/Chosen.swift", copy.fresh / "Sources" / module)
     numbers = ",".join(str(number) for number in sorted(dropped))
-    command = [compile_mutator(), fresh, str(count), str(seed), numbers]
+    command = [compile_mutator(), copy.fresh, str(count), str(seed), numbers]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    replace(fresh)
+    copy.finish()
     return [read_mutant(line) for line in lines[1:]], int(lines[0].split("\t")[1])
 
 
@@ -69,25 +60,11 @@ def read_mutant(line):
     return Mutant(int(number), file, int(at), int(first_line), int(last_line), kind, function, change)
 
 
-def replace(fresh):
-    """Makes the tree what `fresh` is, and leaves files that are the same alone, so that they are not built anew."""
-    for path in [path for path in tree.rglob("*") if ".build" not in path.relative_to(tree).parts]:
-        if path.is_file() and not (fresh / path.relative_to(tree)).is_file():
-            path.unlink()
-    for path in fresh.rglob("*"):
-        copy = tree / path.relative_to(fresh)
-        if path.is_dir():
-            copy.mkdir(parents=True, exist_ok=True)
-        elif not copy.is_file() or copy.read_bytes() != path.read_bytes():
-            shutil.copyfile(path, copy)
-            copy.chmod(path.stat().st_mode)
-
-
 def refused(output, mutants):
     """The mutants at the compiler's errors: the innermost on such a line, or all of the file if there is none."""
     numbers = set()
     for path, at in set(re.findall(r"^(/\S+\.swift):(\d+):\d+: error:", output, re.MULTILINE)):
-        here = [mutant for mutant in mutants if path == str(tree / mutant.file)]
+        here = [mutant for mutant in mutants if path == str(copy.tree / mutant.file)]
         on_line = [mutant for mutant in here if mutant.first_line <= int(at) <= mutant.last_line]
         if on_line:
             shortest = min(mutant.last_line - mutant.first_line for mutant in on_line)
@@ -105,7 +82,7 @@ def build(count, seed):
         mutants, candidates = write(count, seed, dropped)
         # The modules first: the tests take minutes, and have no mutants.
         for options in ["--target", "HRTimer"], ["--build-tests"]:
-            result = subprocess.run([swift, "build", *options], cwd=tree, capture_output=True, text=True)
+            result = copy.build(*options)
             if result.returncode:
                 break
         if not result.returncode:
