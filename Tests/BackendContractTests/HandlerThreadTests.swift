@@ -46,6 +46,38 @@ import Testing
         #expect(!report.contains("failed to suspend"))
     }
 
+    /// The signals that the calling thread blocks, without those that the C library keeps to itself.
+    private static func blockedSignals() -> [Int32] {
+        var mask = sigset_t()
+        pthread_sigmask(SIG_BLOCK, nil, &mask)
+        return (1...31).filter { sigismember(&mask, $0) == 1 }
+    }
+
+    @Test("Threads of engines and loops block the signals that their maker blocks, and no others")
+    func blocksNoOthers() async throws {
+        let (engine, loop) = try withBlocked([SIGUSR1, SIGWINCH]) { (try TimerEngine(), try TimerLoop.thread()) }
+        let ofEngine = await withCheckedContinuation { continuation in
+            engine.schedule(at: .now) { _ in continuation.resume(returning: Self.blockedSignals()) }
+        }
+        let ofLoop = await withCheckedContinuation { continuation in
+            loop.loop.perform { continuation.resume(returning: Self.blockedSignals()) }
+        }
+        #expect(ofEngine == [SIGUSR1, SIGWINCH])
+        #expect(ofLoop == [SIGUSR1, SIGWINCH])
+        await engine.shutdown()
+        await loop.shutdown()
+    }
+
+    /// Calls `body` while the calling thread blocks these signals alone.
+    private func withBlocked<Result>(_ signals: [Int32], _ body: () throws -> Result) rethrows -> Result {
+        var (mask, former) = (sigset_t(), sigset_t())
+        sigemptyset(&mask)
+        for signal in signals { sigaddset(&mask, signal) }
+        pthread_sigmask(SIG_SETMASK, &mask, &former)
+        defer { pthread_sigmask(SIG_SETMASK, &former, nil) }
+        return try body()
+    }
+
     @Test(
         "Handlers of each kind of thread find what they need on it, and so do children and threads that they start",
         arguments: [

@@ -76,4 +76,26 @@ struct RuleDatesTests {
             }
         }
     }
+
+    // In a process of its own, too.
+    @Test("for whose first date Foundation searches for minutes is refused after a second of processor time")
+    func refusedInTime() async {
+        await #expect(processExitsWith: .success) {
+            var rule = Calendar.RecurrenceRule(calendar: calendar, frequency: .minutely)
+            rule.months = [2]
+            rule.daysOfTheMonth = [30]
+            rule.matchingPolicy = .strict
+            let begun_s = processorTime_s()
+            #expect(throws: CalendarSchedule.Invalid.self) { try CalendarSchedule(rule, from: date(2026, 1, 1)) }
+            // The bound is looked at from time to time.
+            #expect(processorTime_s() - begun_s < 5)
+        }
+    }
+}
+
+/// The processor time of this process so far.
+private func processorTime_s() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }

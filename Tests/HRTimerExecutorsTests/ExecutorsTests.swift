@@ -11,13 +11,21 @@ struct ExecutorsTests {
         "sleeps are never early, keep their order, end when cancelled, and leave nothing behind",
         arguments: [
             "never-early", "never-early-anywhere", "every-form", "keeps-order", "cancels", "main-thread",
-            "timer-executor", "yields", "virtual-time", "blocks-everywhere", "many-at-once", "no-time",
+            "timer-executor", "yields", "blocks-everywhere", "many-at-once", "no-time",
             "no-time-here", "medium", "negative-tolerance", "delays-jobs",
         ],
         ["normal", "precise", "coalesced"]
     )
     func behaves(scenario: String, precision: String) throws {
         try expectDone(scenario, precision)
+    }
+
+    @Test(
+        "on a TimerExecutor in virtual time sleeps on the standard library's clocks take virtual time",
+        arguments: ["normal", "precise", "coalesced"]
+    )
+    func virtualTime(precision: String) throws {
+        try expectDone("virtual-time", precision)
     }
 
     @Test("coalesced sleeps whose tolerances overlap end together")

@@ -68,6 +68,8 @@ class Copy:
         timer.start()
         failure, lines = None, []
         for line in process.stdout:
+            # Without colours, which it writes whatever it writes to.
+            line = re.sub(r"\x1b\[[0-9;]*m", "", line)
             lines.append(line)
             if re.search(r"recorded an issue|^✘", line):
                 failure = line.strip()

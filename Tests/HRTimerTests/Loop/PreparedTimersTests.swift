@@ -261,6 +261,7 @@ import Testing
             #expect(isPrepared)
             timer.invalidate()
         }
+        #expect(canaries.count == 1, "the prepared call has it")
         let isMade = end(&fire)
         #expect(!isMade)
         #expect(canaries.count == 0)
