@@ -29,7 +29,7 @@ QUEUE = CSources/CHRTimer/queue/*.c $(MODEL) -ICSources/CHRTimer/include -ITests
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-20s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-.PHONY: help build test frozen mutants snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
+.PHONY: help build test frozen mutants faults snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
     docs names docs-page docs-pictures tutorials agree compare-finds-slower lateness deadline-rounds musl hosts without-libevent not-linux plugins exports async-let-fault protocols \
     async-algorithms model-display pareto rivals figures results instructions replay
@@ -57,6 +57,10 @@ SEED ?= 1
 LIMIT ?= 60
 mutants:  ## whether tests find N=200 small wrong changes chosen by SEED=1, in LIMIT=60 minutes; by hand
 	SWIFT="$(SWIFT)" JOBS="$(JOBS)" Tests/Mutants/run $(N) $(SEED) $(LIMIT)
+
+# Faults that once were there, each put back behind a check of its name, all in one build; the test that each patch names must notice it.
+faults:  ## whether tests notice the faults that were mended, put back; FAULTS="name name" for some; by hand
+	SWIFT="$(SWIFT)" Tests/Faults/run $(FAULTS)
 
 # Each small program in Snippets/, to its end.
 snippets: build  ## the small programs in Snippets/ and Examples/, each to its end
