@@ -41,7 +41,10 @@ class Copy:
                 path.unlink()
         for path in self.fresh.rglob("*"):
             copy = self.tree / path.relative_to(self.fresh)
-            if path.is_dir():
+            if path.is_symlink():
+                if not copy.is_symlink():
+                    copy.symlink_to(path.readlink())
+            elif path.is_dir():
                 copy.mkdir(parents=True, exist_ok=True)
             elif not copy.is_file() or copy.read_bytes() != path.read_bytes():
                 shutil.copyfile(path, copy)
@@ -52,7 +55,10 @@ class Copy:
         return subprocess.run([swift, "build", *options], cwd=self.tree, capture_output=True, text=True)
 
     def run_tests(self, chosen, options, limit_s):
-        """Runs tests of the tree until the first failure, with the environment's variables in `chosen`."""
+        """Runs tests of the tree until the first failure, with the environment's variables in `chosen`.
+
+        They time out once they have printed nothing for `limit_s`.
+        """
         environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", **chosen)
         binary = self.tree / ".build/debug/swift-hrtimerPackageTests.xctest"
         command = [binary, "--testing-library", "swift-testing", *options]
@@ -64,10 +70,10 @@ class Copy:
             is_late.set()
             kill(process)
 
-        timer = threading.Timer(limit_s, end)
-        timer.start()
+        timer = start(limit_s, end)
         failure, lines = None, []
         for line in process.stdout:
+            timer.cancel()
             # Without colours, which it writes whatever it writes to.
             line = re.sub(r"\x1b\[[0-9;]*m", "", line)
             lines.append(line)
@@ -75,13 +81,20 @@ class Copy:
                 failure = line.strip()
                 kill(process)
                 break
-        status = process.wait()
+            timer = start(limit_s, end)
         timer.cancel()
+        status = process.wait()
         if is_late.is_set():
-            return Outcome("timed out", f"after {limit_s:.0f} s", lines)
+            return Outcome("timed out", f"nothing printed for {limit_s:.0f} s", lines)
         if failure or status:
             return Outcome("failed", failure or f"exit status {status}", lines)
         return Outcome("passed", "", lines)
+
+
+def start(limit_s, end):
+    timer = threading.Timer(limit_s, end)
+    timer.start()
+    return timer
 
 
 def kill(process):

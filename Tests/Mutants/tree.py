@@ -2,18 +2,28 @@
 import collections
 import hashlib
 import pathlib
+import random
 import re
 import shutil
 import subprocess
 import sys
 
+import c_mutants
 from copies import Copy, package
 
 copy = Copy("mutants")
 folder = copy.folder
 modules = ["HRTimerCore", "HRTimer"]
+# The bench is as large as the library, and no test of it concerns the mutants.
+without_bench = """
+package.products.removeAll { $0.name == "bench" }
+package.targets.removeAll { ["bench", "BenchTests"].contains($0.name) }
+"""
+# What numbers the mutants depend on.
+finders = ["Sources", "CSources", "Tests/Mutants/Mutator", "Tests/Mutants/c_mutants.py"]
 # A build can find mutants that do not compile only in files whose other mutants do.
 rounds = 8
+product = "swift-hrtimerPackageTests"
 
 Mutant = collections.namedtuple("Mutant", "number file line first_line last_line kind function change")
 
@@ -22,7 +32,7 @@ def digest(names, without=""):
     """A hash of these files and folders of the package, without one of them."""
     total = hashlib.sha256()
     for name in names:
-        for path in sorted((package / name).rglob("*")):
+        for path in [package / name, *sorted((package / name).rglob("*"))]:
             own = str(path.relative_to(package))
             if path.is_file() and ".build" not in own and not (without and own.startswith(without)):
                 total.update(own.encode() + path.read_bytes())
@@ -42,16 +52,36 @@ def compile_mutator():
     return binary
 
 
-def write(count, seed, dropped):
-    """Writes the package with its mutants into the tree. Returns the mutants, and how many the package can have."""
+def begin():
+    """Copies the package, less the bench, with the functions that ask which mutant is chosen."""
     copy.begin()
+    with (copy.fresh / "Package.swift").open("a") as file:
+        file.write(without_bench)
     for module in modules:
         shutil.copy2(package / "Tests/Mutants/Chosen.swift", copy.fresh / "Sources" / module)
-    numbers = ",".join(str(number) for number in sorted(dropped))
-    command = [compile_mutator(), copy.fresh, str(count), str(seed), numbers]
+    c = copy.fresh / "CSources/CHRTimer"
+    shutil.copy2(package / "Tests/Mutants/hrt_mutant.c", c)
+    shutil.copy2(package / "Tests/Mutants/hrt_mutant.h", c / "include")
+    header = c / "include/CHRTimer.h"
+    header.write_text(header.read_text().replace('#include "hrt_clock.h"', '#include "hrt_mutant.h"\n#include "hrt_clock.h"'))
+
+
+def mutate(numbers):
+    """Puts the mutants with these numbers into the copy. Returns all that it can have."""
+    chosen = ",".join(str(number) for number in numbers)
+    command = [compile_mutator(), copy.fresh, chosen]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return [read_mutant(line) for line in lines] + c_mutants.mutate(copy.fresh, numbers)
+
+
+def write(count, seed, dropped):
+    """Writes the package with its mutants into the tree. Returns the mutants, and how many the package can have."""
+    begin()
+    numbers = sorted(mutant.number for mutant in mutate([]))
+    chosen = set(random.Random(seed).sample(numbers, min(count, len(numbers)))) - dropped
+    mutants = [mutant for mutant in mutate(chosen) if mutant.number in chosen]
     copy.finish()
-    return [read_mutant(line) for line in lines[1:]], int(lines[0].split("\t")[1])
+    return mutants, len(numbers)
 
 
 def read_mutant(line):
@@ -75,13 +105,13 @@ def refused(output, mutants):
 
 def build(count, seed):
     """Builds all tests with the mutants, less those that do not compile. Returns the mutants that are in it."""
-    kept = folder / f"dropped-{digest(['Sources', 'Tests/Mutants/Mutator'])}"
+    kept = folder / f"dropped-{digest(finders)}"
     folder.mkdir(parents=True, exist_ok=True)
     dropped = {int(number) for number in kept.read_text().split()} if kept.exists() else set()
     for _ in range(rounds):
         mutants, candidates = write(count, seed, dropped)
         # The modules first: the tests take minutes, and have no mutants.
-        for options in ["--target", "HRTimer"], ["--build-tests"]:
+        for options in ["--target", "HRTimer"], ["--product", product]:
             result = copy.build(*options)
             if result.returncode:
                 break

@@ -5,11 +5,13 @@ final class Candidates: SyntaxVisitor {
     private(set) var mutants: [Mutant] = []
     private let source: [UInt8]
     private let enums: Enums
+    private let functions: Functions
     private let lines: SourceLocationConverter
 
-    init(of file: SourceFileSyntax, _ source: [UInt8], _ enums: Enums) {
+    init(of file: SourceFileSyntax, _ source: [UInt8], _ enums: Enums, _ functions: Functions) {
         self.source = source
         self.enums = enums
+        self.functions = functions
         lines = SourceLocationConverter(fileName: "", tree: file)
         super.init(viewMode: .sourceAccurate)
         walk(file)
@@ -42,11 +44,15 @@ final class Candidates: SyntaxVisitor {
         node.attributes.isInlined ? .skipChildren : .visitChildren
     }
 
-    override func visit(_ node: FunctionCallExprSyntax) -> SyntaxVisitorContinueKind {
-        node.isSkipped ? .skipChildren : .visitChildren
-    }
-
     // MARK: Expressions
+
+    override func visit(_ node: FunctionCallExprSyntax) -> SyntaxVisitorContinueKind {
+        if node.isSkipped { return .skipChildren }
+        if let name = node.name, node.canBeChosen {
+            for (one, other) in functions.exchangeable(name, node.labels) { exchange(one, other, of: node) }
+        }
+        return .visitChildren
+    }
 
     override func visit(_ node: InfixOperatorExprSyntax) -> SyntaxVisitorContinueKind {
         let swapped = [
@@ -83,7 +89,19 @@ final class Candidates: SyntaxVisitor {
         guard node.base == nil, let wrong = enums.replacement(of: name), let parent = node.parent,
             !parent.is(MemberAccessExprSyntax.self), !parent.is(FunctionCallExprSyntax.self)
         else { return .visitChildren }
-        replace(node, by: "." + wrong, .constant, shown: surroundings(of: node))
+        let kind = enums.isClock(name) ? MutantKind.wrongClock : .constant
+        replace(node, by: "." + wrong, kind, shown: surroundings(of: node))
+        return .skipChildren
+    }
+
+    override func visit(_ node: DeclReferenceExprSyntax) -> SyntaxVisitorContinueKind {
+        let clocks = [
+            "HRT_CLOCK_MONOTONIC": "HRT_CLOCK_BOOT", "HRT_CLOCK_BOOT": "HRT_CLOCK_WALL",
+            "HRT_CLOCK_WALL": "HRT_CLOCK_MONOTONIC",
+        ]
+        if let wrong = clocks[node.baseName.text] {
+            replace(node, by: wrong, .wrongClock, shown: surroundings(of: node))
+        }
         return .skipChildren
     }
 
@@ -105,7 +123,8 @@ final class Candidates: SyntaxVisitor {
         }
         if call.isSkipped { return .skipChildren }
         if node.isValue { return .visitChildren }
-        add(.droppedCall, around: expression, before: "if !mutant(#) { ", after: " }", change: text(expression))
+        let kind = call.isWake ? MutantKind.forgottenWake : .droppedCall
+        add(kind, around: expression, before: "if !mutant(#) { ", after: " }", change: text(expression))
         return .visitChildren
     }
 
@@ -152,6 +171,17 @@ final class Candidates: SyntaxVisitor {
         let was = text(condition)
         let before = "(mutant(#) ? !(\(was)) : ("
         add(.condition, around: condition, before: before, after: "))", change: was + " => !(\(was))")
+    }
+
+    private func exchange(_ one: Int, _ other: Int, of call: FunctionCallExprSyntax) {
+        let arguments = Array(call.arguments).map(\.expression)
+        let (first, second) = (bytes(arguments[one]), bytes(arguments[other]))
+        if text(first) == text(second) { return }
+        let whole = bytes(call)
+        let wrong =
+            text(whole.lowerBound..<first.lowerBound) + text(second) + text(first.upperBound..<second.lowerBound)
+            + text(first) + text(second.upperBound..<whole.upperBound)
+        replace(call, by: wrong, .swappedArguments, shown: call)
     }
 
     private func replace(_ node: some SyntaxProtocol, by wrong: String, _ kind: MutantKind, shown: some SyntaxProtocol)

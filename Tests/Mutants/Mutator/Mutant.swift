@@ -4,6 +4,9 @@ enum MutantKind: String {
     case comparison
     case literal
     case droppedCall = "dropped call"
+    case forgottenWake = "forgotten wake"
+    case swappedArguments = "swapped arguments"
+    case wrongClock = "wrong clock"
     case earlyReturn = "early return"
     case condition
     case constant

@@ -13,7 +13,18 @@ extension FunctionCallExprSyntax {
     var isSkipped: Bool {
         let name = calledExpression.trimmedDescription
         return skippedCalls.contains(name) || name.hasPrefix("hrt_probe_") || name.contains("UsageWarning")
-            || name.hasSuffix(".init")
+            || name.hasSuffix(".init") || onlyExtendsLifetime
+    }
+
+    /// The tests run in a build for debugging, where variables live to the end of their scope anyway.
+    private var onlyExtendsLifetime: Bool {
+        calledExpression.trimmedDescription == "withExtendedLifetime" && trailingClosure?.statements.isEmpty == true
+    }
+
+    /// Whether the call makes a thread or a task go on.
+    var isWake: Bool {
+        let name = calledExpression.trimmedDescription.split(separator: ".").last ?? ""
+        return ["wake", "notify", "signal", "broadcast", "resume", "hrt_wait_wake"].contains { name.hasPrefix($0) }
     }
 }
 

@@ -1,5 +1,5 @@
-// mutator TREE N SEED DROPPED: puts N mutants, chosen by SEED, into the files of the tree's modules, but for those whose numbers
-// are in DROPPED, with commas. Prints a line for each: number, file, line, lines in the new file, kind, function, change, with tabs.
+// mutator TREE NUMBERS: finds the mutants that the files of the tree's modules can have, and puts those with these numbers into them.
+// Prints a line for each mutant: number, file, line, lines in the new file (0-0 if it is not there), kind, function, change, with tabs.
 import Foundation
 import SwiftOperators
 import SwiftParser
@@ -31,26 +31,17 @@ func sourceFiles(of tree: String) throws -> [SourceFile] {
     }
 }
 
-/// SplitMix64, so that a seed means the same mutants everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 /// All mutants of all files, numbered from 1 on.
 func candidates(of files: [SourceFile]) -> [[Mutant]] {
     let enums = Enums(viewMode: .sourceAccurate)
-    for file in files { enums.walk(file.syntax) }
+    let functions = Functions(viewMode: .sourceAccurate)
+    for file in files {
+        enums.walk(file.syntax)
+        functions.walk(file.syntax)
+    }
     var count = 0
     return files.map { file in
-        Candidates(of: file.syntax, file.source, enums).mutants.map { found in
+        Candidates(of: file.syntax, file.source, enums, functions).mutants.map { found in
             count += 1
             var mutant = found
             mutant.number = count
@@ -59,28 +50,23 @@ func candidates(of files: [SourceFile]) -> [[Mutant]] {
     }
 }
 
-let arguments = CommandLine.arguments
-guard arguments.count == 5, let wanted = Int(arguments[2]), let seed = UInt64(arguments[3]) else {
-    fatalError("usage: mutator TREE N SEED DROPPED")
+func printLine(_ mutant: Mutant, of file: SourceFile, lines: ClosedRange<Int>) {
+    let columns = [
+        String(mutant.number), file.path, String(mutant.line), "\(lines.lowerBound)-\(lines.upperBound)",
+        mutant.kind.rawValue, mutant.function, mutant.change,
+    ]
+    print(columns.joined(separator: "\t"))
 }
+
+let arguments = CommandLine.arguments
+guard arguments.count == 3 else { fatalError("usage: mutator TREE NUMBERS") }
 let files = try sourceFiles(of: arguments[1])
-let mutants = candidates(of: files)
-var generator = SeededGenerator(state: seed)
-let shuffled = mutants.joined().map(\.number).shuffled(using: &generator)
-let chosen = Set(shuffled.prefix(wanted)).subtracting(arguments[4].split(separator: ",").compactMap { Int($0) })
-print("candidates\t\(shuffled.count)")
-for (file, mutants) in zip(files, mutants) {
+let chosen = Set(arguments[2].split(separator: ",").compactMap { Int($0) })
+for (file, mutants) in zip(files, candidates(of: files)) {
     var rewriting = Rewriting(file.source)
     let new = rewriting.apply(mutants.filter { chosen.contains($0.number) })
+    for mutant in mutants where !chosen.contains(mutant.number) { printLine(mutant, of: file, lines: 0...0) }
+    for place in rewriting.places { printLine(place.mutant, of: file, lines: place.lines) }
     if rewriting.places.isEmpty { continue }
     try Data(new).write(to: URL(fileURLWithPath: arguments[1] + "/" + file.path))
-    for place in rewriting.places {
-        let mutant = place.mutant
-        let lines = "\(place.lines.lowerBound)-\(place.lines.upperBound)"
-        let columns = [
-            String(mutant.number), file.path, String(mutant.line), lines, mutant.kind.rawValue, mutant.function,
-            mutant.change,
-        ]
-        print(columns.joined(separator: "\t"))
-    }
 }
