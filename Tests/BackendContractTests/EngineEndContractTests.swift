@@ -97,6 +97,13 @@ import Testing
         #expect(freed.count == 1 && called.all[0] >= freed.all[0])
     }
 
+    @Test("The asynchronous shutdown returns how many timers it drops, as the synchronous one does")
+    func droppedAsynchronously() async throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        for _ in 1...2 { engine.schedule(after: .seconds(3600)) { _ in } }
+        #expect(await engine.shutdown() == 2)
+    }
+
     private final class SlowToFree: Sendable {
         private let freed: Recorder<MonotonicInstant>
 
@@ -108,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("Engines and loops that end in their own handlers leave no thread unjoined")
+    @Test("Engines and loops that end in their own handlers, or in an asynchronous function, leave no thread unjoined")
     func nothingToJoin() async {
         // In a process of its own, in which nobody else maps memory.
         await #expect(processExitsWith: .success) {
@@ -132,10 +139,15 @@ import Testing
                     mayEnd.signal()
                 }
             }
+            func endAsynchronously(_ count: Int) async throws {
+                for _ in 0..<count { await (try TimerEngine(.init(name: "contract"))).shutdown() }
+            }
             // glibc caches stacks for the next threads, 40 MB of them.
             try endInHandlers(20)
+            try await endAsynchronously(20)
             let before = Kernel.mappedBytes
             try endInHandlers(200)
+            try await endAsynchronously(200)
             // A thread that nobody joins leaves its stack of 8 MB behind.
             #expect(Kernel.mappedBytes - before < 500_000_000)
         }

@@ -34,6 +34,18 @@ import Testing
         worker.shutdown()
     }
 
+    @Test("A trigger that has a signal when it is added to a sleeping loop is called at once")
+    func signalledTrigger() throws {
+        let worker = try TimerLoop.thread()
+        worker.loop.add(timer(after: .seconds(3600)), forMode: .default)
+        #expect(comes { worker.loop.isWaiting })
+        let trigger = LoopTrigger { [fires] _ in fires.append(.now) }
+        trigger.signal()
+        worker.loop.add(trigger, forMode: .default)
+        #expect(comes { fires.count == 1 })
+        worker.shutdown()
+    }
+
     @Test("A mode that becomes a common mode takes effect at once in a sleeping loop")
     func commonMode() throws {
         let loop = TimerLoop()

@@ -323,6 +323,11 @@ import Testing
             )
             #expect(Seen(on: engine).schedule.policy == UInt32(SCHED_OTHER))
             configuration.realTime = RealTimeSettings()
+            // The longest that the kernel takes, where it takes any.
+            configuration.realTime.wakeLatency = .seconds(2000)
+            let longest = try await TimerEngine(configuration).awaitSettingResults().last
+            #expect(longest?.description.contains("Invalid argument") == false)
+            configuration.realTime = RealTimeSettings()
             for nonsense: RealTimeSettings.SchedulingClass in [
                 .other(nice: -21), .other(nice: .max), .fifo(priority: .min), .roundRobin(priority: .max),
                 .deadline(runtime: .seconds(2), deadline: .seconds(1), period: .seconds(-1)),

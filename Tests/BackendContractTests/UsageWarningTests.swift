@@ -44,6 +44,20 @@ import Testing
         #expect(told.count == 1)
     }
 
+    @Test("Display links on a loop that nobody runs cause the same warning")
+    func linksNotRun() async {
+        let told = Recorder<UsageWarning>()
+        UsageWarning.handler = { if $0.description.contains("with 4 timers") { told.append($0) } }
+        defer { UsageWarning.handler = nil }
+        let loop = TimerLoop()
+        let start = MonotonicInstant.now
+        let links = (1...4).map { _ in DisplayLink(framesPerSecond: 60) { _ in } }
+        for link in links { link.add(to: loop, forMode: .default) }
+        while told.count == 0, start.duration(to: .now) < .seconds(20) { try? await Task.sleep(for: .milliseconds(20)) }
+        #expect(told.all.map(\.kind) == [.loopNotRun])
+        for link in links { link.invalidate() }
+    }
+
     @Test(
         "The thread that looks for loops that nobody runs ends when these have ended, or have no timers left",
         .hangLimit
@@ -388,7 +402,7 @@ import Testing
         await engine.shutdown()
     }
 
-    @Test("A quantile in per cent, rather than as a fraction of one, causes a warning")
+    @Test("A quantile in per cent, rather than as a fraction of one, causes a warning; one that is 1 causes none")
     func quantile() async {
         let told = await mistakes(.quantileAboveOne) {
             let histogram = LatencyHistogram()
@@ -396,6 +410,8 @@ import Testing
             #expect(histogram.quantile(99) == .seconds(1))
         }
         #expect(told.contains { $0.description.hasPrefix("quantile(99.0) takes 0 ... 1") })
+        let none = await mistakes(.quantileAboveOne) { _ = LatencyHistogram().quantile(1) }
+        #expect(none.isEmpty)
     }
 }
 

@@ -8,6 +8,7 @@ import Testing
     func record() {
         let histogram = LatencyHistogram()
         #expect(histogram.quantile(0.5) == nil)
+        #expect(histogram.mean == nil && histogram.min == nil && histogram.max == nil)
         #expect("\(histogram)" == "no values")
         for value in 1...90 { histogram.record(.microseconds(value)) }
         histogram.record(0.001)

@@ -105,6 +105,16 @@ import Testing
         #expect(Recurrence(every: .seconds(Int64.min), policy: .merge).interval.duration == .microseconds(100))
     }
 
+    @Test("From 2^63 ns on, whatever the unit, a length of time is the longest that there is")
+    func longest() {
+        func length(_ span: some TimeSpan) -> Duration? { span.asDuration }
+        let seconds = 0x1p63 / 1e9
+        #expect(length(.seconds(seconds)) == .nanoseconds(Int64.max))
+        #expect(length(.seconds(-seconds)) == .nanoseconds(Int64.min))
+        #expect(length(.milliseconds(seconds * 1e3)) == .nanoseconds(Int64.max))
+        #expect(length(.seconds(seconds.nextDown)) == Duration.seconds(seconds.nextDown))
+    }
+
     @Test("A Double of seconds becomes an exact duration: 1/48 s does not drift in a day, and 0.1 is 100 ms")
     func seconds() {
         #expect(0.1.asDuration == .milliseconds(100))

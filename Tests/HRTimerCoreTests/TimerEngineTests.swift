@@ -200,7 +200,7 @@ import Testing
         #expect(engine.liveTimers == 0)
     }
 
-    @Test("Freeing a handler may call back into the engine")
+    @Test("Freeing a handler may call back into the engine, also while the engine ends")
     func reentrantFree() {
         final class Canceller: Sendable {
             let engine: TimerEngine
@@ -214,6 +214,11 @@ import Testing
         #expect(engine.liveTimers == 2)
         _ = consume canceller
         engine.cancel(token)
+        #expect(engine.liveTimers == 0)
+        let last = Canceller(engine, engine.schedule(at: at(2000), handler: fires.append))
+        engine.schedule(at: at(1500)) { _ in withExtendedLifetime(last) {} }
+        _ = consume last
+        engine.shutdown()
         #expect(engine.liveTimers == 0)
     }
 

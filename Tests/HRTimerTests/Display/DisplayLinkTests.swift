@@ -130,13 +130,24 @@ import Testing
             (60, 50, 60), (60, 45, 30), (60, 40, 30), (60, 25, 20), (60, 24, 20), (59.94, 45, 29.97),
             (59.94, 60, 59.94),
             (120, 50, 40), (120, 48, 40), (144, 60, 48), (144, 30, 28.8), (144, 24, 24), (165, 60, 55), (75, 50, 37.5),
-            (60, 0, 60), (60, -1, 60), (60, .nan, 60), (60, .infinity, 60), (60, 1000, 60),
+            (60, 0, 60), (60, -1, 60), (60, .nan, 60), (60, .infinity, 60), (60, 1000, 60), (60, 0.5, 0.5),
         ] as [(Double, Double, Double)]
     )
     func divisors(_ rate: Double, _ wish: Double, _ expected: Double) {
         let link = DisplayLink(framesPerSecond: rate) { _ in }
         link.preferredFramesPerSecond = wish
         #expect(abs(link.actualFramesPerSecond - expected) < 1e-9)
+    }
+
+    @Test("A rate is read from a text: a number, also below 1, or a ratio of two whole numbers; nothing else is one")
+    func rateFromText() {
+        #expect(FrameRate("60") == FrameRate(60))
+        #expect(FrameRate("59.94") == FrameRate(59.94))
+        #expect(FrameRate("0.5") == FrameRate(1, 2))
+        #expect(FrameRate("60000/1001") == FrameRate(60_000, 1001))
+        for text in ["", "0", "-1", "nan", "0/1", "1/0", "-60/1", "60/1/1", "60/", "1.5/2", "sixty"] {
+            #expect(FrameRate(text) == nil, "\(text)")
+        }
     }
 
     @Test(

@@ -219,6 +219,7 @@ import Testing
         case .rate: #expect(abs(ticks.count - 10) <= 1)
         case .stop: #expect(ticks.count == 0)
         }
+        #expect(abs(source.framesPerSecond - (choice == .full ? 60 : 1)) < 0.01)
         // The pending request stays the only one.
         #expect(display.requests_ns.count == before)
         ticks.removeAll()

@@ -321,6 +321,33 @@ import Testing
         }
     }
 
+    @Test(
+        "Of noisy refreshes with a sequence one is refused that is further off than four times their deviation",
+        arguments: [(0.35, false), (0.45, true)] as [(Double, Bool)]
+    )
+    func gate(offset: Double, isRefused: Bool) {
+        var model = VsyncModel()
+        func add(_ number: Int, _ offset: Double) {
+            let time_ns = Int64(5e9 + (Double(number) + offset) * 1e9 / 60)
+            _ = model.add(.init(time_ns: time_ns, sequence: UInt64(100 + number)), now_ns: time_ns + 50_000)
+        }
+        for number in 1...300 { add(number, number % 2 == 0 ? 0.1 : -0.1) }
+        #expect(model.refusedSamples == 0)
+        add(301, offset)
+        #expect(model.refusedSamples == (isRefused ? 1 : 0))
+    }
+
+    @Test("A count that jumps by a million has begun anew: then the times alone tell the period")
+    func jump() {
+        var model = VsyncModel()
+        for number in 1...6 {
+            let time_ns = Int64(5e9 + Double(number) * 1e9 / 60)
+            let sequence = UInt64(number > 3 ? number + 999_999 : number)
+            _ = model.add(.init(time_ns: time_ns, sequence: sequence), now_ns: time_ns + 50_000)
+        }
+        #expect(model.fit != nil)
+    }
+
     @Test("Once a second is no refresh rate")
     func onceASecond() {
         let outcome = Self.run(Display(period_ns: 1e9, count: 100), settling: 0)

@@ -369,14 +369,21 @@ import Testing
         link.invalidate()
     }
 
-    @Test("A source with a link in one clock's loop adds no link to a loop on another clock")
+    @Test("A source with a link in one clock's loop adds no link to a loop on another clock, and does not wake it")
     func otherClock() {
         let source = VsyncSource(frameRate: FrameRate(10))
         let first = link(source)
-        let otherLoop = TimerLoop(time: ManualTime().base)
+        let otherTime = ManualTime()
+        let otherLoop = TimerLoop(time: otherTime.base)
+        let later = otherTime.now.advanced(by: .seconds(2))
+        otherLoop.add(LoopTimer(fireAt: later, interval: .zero, repeats: false) { _ in }, forMode: .default)
+        let passes = Recorder<Int>()
+        otherLoop.add(LoopObserver(activities: .beforeTimers) { _, _ in passes.append(0) }, forMode: .default)
         let second = DisplayLink(source: source) { _ in }
         second.add(to: otherLoop, forMode: .default)
-        #expect(otherLoop.liveTimers == 0)
+        #expect(otherLoop.liveTimers == 1)
+        otherLoop.run(until: otherTime.now.advanced(by: .seconds(1)))
+        #expect(passes.count == 1)
         first.invalidate()
     }
 

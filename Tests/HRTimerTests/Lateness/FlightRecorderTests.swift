@@ -83,6 +83,22 @@ import Testing
         #expect(recorder.records.count == count)
     }
 
+    @Test("A precise call is recorded with the spin before it, from the wake to the call; others have none")
+    func spins() throws {
+        engine.flightRecorder = recorder
+        engine.schedule(after: .milliseconds(1)) { _ in }
+        time.advance(by: .milliseconds(2))
+        #expect(named("spin", "X", in: try validated(recorder.json())).isEmpty)
+        let precise = try TimerEngine(.init(name: "precise", precision: .precise, time: time.base))
+        precise.flightRecorder = recorder
+        let deadline = time.now.advanced(by: .milliseconds(5))
+        precise.schedule(at: deadline) { _ in }
+        time.advance(by: .milliseconds(20))
+        let spins = recorder.records.filter { $0.kind == FlightRecorder.Kind.spin.rawValue }
+        #expect(spins.count == 1)
+        #expect(spins.allSatisfy { $0.begin_ns < deadline.nanoseconds && $0.end_ns == deadline.nanoseconds })
+    }
+
     @Test("A call on a queue is recorded as a delivery, from the submission to the call")
     func deliveries() throws {
         engine.flightRecorder = recorder

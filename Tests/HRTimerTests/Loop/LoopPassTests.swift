@@ -49,6 +49,22 @@ import Testing
         #expect(passes.count == 1)
     }
 
+    @Test("A run that finds nothing to run for has finished, and does not wait for its limit")
+    func nothingToRun() {
+        #expect(loop.run(until: at(1)) == .finished)
+        #expect(time.now == start)
+    }
+
+    @Test("To stop a loop that does not run has no effect on a later run, which makes no pass more for it")
+    func stopWithoutRun() {
+        _ = timer(2)
+        loop.add(LoopObserver(activities: .beforeTimers) { [log] _, _ in log.append("pass") }, forMode: .default)
+        #expect(loop.run(until: at(0.5)) == .timedOut)
+        loop.stop()
+        #expect(loop.run(until: at(1)) == .timedOut)
+        #expect(log.count == 2)
+    }
+
     @Test("A nested run has its own entry and exit in its own mode; the innermost mode is the current one")
     func nestedObservers() {
         let observer = LoopObserver(activities: [.entry, .exit]) { [log, loop] _, activity in

@@ -106,6 +106,24 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
+    @Test("A precise loop that is woken while it spins goes on to the deadline, without passes that have nothing to do")
+    func wokenInSpin() throws {
+        loop.precision = .precise
+        _ = timer(1)
+        let other = try TimerEngine(.init(name: "other", time: time.base))
+        other.schedule(at: at(1).advanced(by: .microseconds(-5))) { [loop] _ in loop.wakeUp() }
+        let passes = Recorder<Int>()
+        let observer = LoopObserver(activities: .beforeTimers) { [loop] _, _ in
+            passes.append(0)
+            if passes.count == 20 { loop.stop() }
+        }
+        loop.add(observer, forMode: .default)
+        loop.run(until: at(2))
+        #expect(calls.all == [1])
+        #expect(passes.count < 5)
+        other.shutdown()
+    }
+
     @Test("The spin budget is clamped to 0 ... 1, and NaN counts as 0")
     func budget() {
         #expect(loop.spinBudget == nil)
