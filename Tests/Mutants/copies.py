@@ -23,6 +23,7 @@ class Copy:
         self.folder = package / ".build" / name
         self.tree = self.folder / "tree"
         self.fresh = self.folder / "fresh"
+        self.tests = self.tree / ".build/debug/swift-hrtimerPackageTests.xctest"
 
     def begin(self):
         """Writes the package as it is to `fresh`, where the caller changes it."""
@@ -60,8 +61,7 @@ class Copy:
         They time out once they have printed nothing for `limit_s`.
         """
         environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", **chosen)
-        binary = self.tree / ".build/debug/swift-hrtimerPackageTests.xctest"
-        command = [binary, "--testing-library", "swift-testing", *options]
+        command = [self.tests, "--testing-library", "swift-testing", *options]
         process = subprocess.Popen(command, cwd=self.tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                    text=True, errors="replace", start_new_session=True)
         is_late = threading.Event()

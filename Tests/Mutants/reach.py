@@ -16,7 +16,7 @@ frozen = "^(CHRTimer|HRTimer(Core|Testing|Compat|Calendar)?)Tests\\."
 
 def suites(is_frozen):
     """The names of the suites on frozen time, or of the others: a module, a dot and what comes before the first slash."""
-    command = [outcomes.binary, "--testing-library", "swift-testing", "--list-tests"]
+    command = [tree.copy.tests, "--testing-library", "swift-testing", "--list-tests"]
     lines = subprocess.run(command, cwd=tree.copy.tree, check=True, capture_output=True, text=True).stdout.splitlines()
     names = {line.split("/")[0] for line in lines if re.match(r"\w+\.\w", line)}
     return sorted(name for name in names if bool(re.match(frozen, name)) == is_frozen)

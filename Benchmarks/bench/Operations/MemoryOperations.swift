@@ -22,20 +22,11 @@ enum MemoryOperations {
     }
 
     private static func measureInChild(_ id: String, _ timers: Int) throws -> OperationSample {
-        let child = Process()
-        child.executableURL = URL(fileURLWithPath: try benchPath())
-        child.arguments = ["memory-block", id, "\(timers)"]
         // The reason of a failure is on standard error.
-        let output = Pipe()
-        child.standardOutput = output
-        child.standardError = output
-        child.standardInput = FileHandle.nullDevice
-        try child.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        child.waitUntilExit()
-        let last = String(decoding: data, as: UTF8.self).split(separator: "\n").last.map { String($0) }
-        guard child.terminationStatus == 0, let bytes = Double(last ?? "") else {
-            throw BenchError(last ?? "the child ended with \(child.terminationStatus)")
+        let output = try outputOfChild([try benchPath(), "memory-block", id, "\(timers)"])
+        let last = output.text.split(separator: "\n").last.map { String($0) }
+        guard output.status == 0, let bytes = Double(last ?? "") else {
+            throw BenchError(last ?? "the child ended with \(output.status)")
         }
         return OperationSample(bytesPerTimer: bytes)
     }
