@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The only spelling of: build, test, sanitize, lint, format, bench. `make bench ARGS="--preset smoke"` passes options on.
 SWIFT ?= swift
 ARGS ?=
@@ -32,7 +33,7 @@ help:  ## this list
 .PHONY: help build test frozen mutants faults snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
     docs names docs-page docs-pictures tutorials agree compare-finds-slower lateness deadline-rounds musl hosts without-libevent not-linux plugins exports async-let-fault protocols \
-    async-algorithms model-display pareto rivals figures results instructions replay
+    async-algorithms model-display pareto rivals figures results instructions replay reuse
 
 build:  ## the library, the bench and the examples, for debugging
 	$(SWIFT) build
@@ -311,16 +312,30 @@ time-namespace:  ## the clocks' contract with boot time days ahead; as root
 	unshare --time --boottime 1000000 --monotonic 500000 --fork \
 	    $(SWIFT) test --skip-build --disable-xctest --filter 'ClockContractTests|EngineClockTests|WaiterContractTests|ExecutorsTests'
 
-lint:  ## swift format, the widths of C, and what Tests/Lint looks for
+lint:  ## swift format, clang-format, the widths of C, and what Tests/Lint looks for
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
 	@find CSources Benchmarks Tests -name '*.[ch]' | LC_ALL=C.UTF-8 xargs awk 'length > 100 \
 	    { print FILENAME ":" FNR ": " length " columns, more than 100"; long = 1 } END { exit long }'
+	@command -v clang-format >/dev/null || { echo "lint: there is no clang-format: ./setup ci installs it"; exit 1; }
+	@git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format --dry-run -Werror
+	@! git grep -L SPDX-License-Identifier -- '*.swift' '*.c' '*.h' '*.cpp' '*.py' ':!Snippets' ':!*.docc/*' ':!Tests/Programs/AppsOn*' \
+	    ':!Tests/Documentation' || { echo "lint: the files above do not name their licence"; exit 1; }
 	@! grep -nE '^[a-z0-9-]+:[^=#]*$$' Makefile || { echo "Makefile: a target without a line for make help"; exit 1; }
 	@Tests/Lint/arrows && Tests/Lint/circles && Tests/Lint/helpers && Tests/Lint/words && Tests/Lint/snippets && \
 	    Tests/Lint/widths && Tests/Lint/porting && Tests/Lint/threads && Tests/Lint/virtual-time && Tests/NotLinux/condition && Tests/Lint/setup
 
-format:  ## swift format, in place
+format:  ## swift format and clang-format, in place
 	$(SWIFT) format --in-place --recursive $(SOURCES)
+	git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format -i
+
+# Each file has a licence and a copyright (https://reuse.software), and the list of them as SPDX has it.
+REUSE = .build/reuse/bin/reuse
+$(REUSE):
+	python3 -m venv .build/reuse && .build/reuse/bin/pip install --quiet reuse
+
+reuse: $(REUSE)  ## whether each file has a licence, and .build/swift-hrtimer.spdx, the list of them
+	$(REUSE) lint --quiet
+	$(REUSE) spdx -o .build/swift-hrtimer.spdx
 
 # 10^9 random operations on the timer queue against a sorted array: some three minutes. Then what a peak leaves resident.
 model:  ## 10^9 random operations on the queue against a sorted array: some three minutes

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Reads the histograms of a result into the reference histogram of Python (hdrhistogram), and holds against them the percentiles
 of the result and the .hgrm files that `bench report` made of it. Usage: hdr_readers.py result.json DIRECTORY-OF-HGRM"""
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures on this machine the assumptions behind the spin window: how well a wake latency can be
 // predicted from the previous ones, from the processor and its idle state, and from the load; how
 // much the prediction gains; and what a second wake gains and costs. Linked with the library's own

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts the allocations and the locks of each thread: replaces malloc(3) and its kin, and
 // pthread_mutex_lock(3), with functions that call glibc's own. An executable's symbols come before
 // those of its libraries (ld.so(8)), so that what the Swift runtime and Dispatch do counts too;
@@ -12,7 +13,7 @@
 #include "cbench_kernel.h"
 
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
     __has_feature(memory_sanitizer)
 #define CBENCH_SANITIZED 1
 #endif

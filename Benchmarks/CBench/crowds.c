@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Crowds of timers as a C program would implement them, on the calling thread: one timerfd for each
 // timer, or libevent's timers.
 #include <errno.h>

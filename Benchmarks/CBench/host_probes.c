@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls are made by number where the C library may be older than the kernel.
 #include <errno.h>
 #include <event2/event.h>

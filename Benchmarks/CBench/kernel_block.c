@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -88,8 +89,7 @@ int cbench_event_file(void) {
 
 // The fire is the first of the block or maybe the last. Apart from the common path, which
 // is then few lines of code: after milliseconds of idleness each of them costs every subject time.
-__attribute__((noinline, cold)) static bool take_rare(cbench_block *block,
-                                                      int64_t woke_ns) {
+__attribute__((noinline, cold)) static bool take_rare(cbench_block *block, int64_t woke_ns) {
     bool is_end = cbench_stop_requested() || (block->end_ns != 0 && woke_ns >= block->end_ns);
     if (is_end) block->capacity = block->count;
     if (block->count == 1) block->at_first = cbench_usage_with(block->counters);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of the kernel and of the C library that end at a time: one call for each deadline. Nothing
 // signals, posts or sends, so that each ends at its deadline.
 #include <errno.h>
@@ -25,13 +26,13 @@
 #endif
 
 // Begins the definition of a wait, whose loop needs a `context` or not.
-#define WAIT(name) \
+#define WAIT(name)                                                                                 \
     static inline int64_t name(__attribute__((unused)) void *context, int64_t deadline_ns)
 
 // Begins the definition of a wait that needs no context, and defines the loop cbench_NAME of it.
-#define LOOP(name) \
-    WAIT(wait_by_##name); \
-    int cbench_##name(cbench_block *block) { return cbench_fill(block, wait_by_##name, NULL); } \
+#define LOOP(name)                                                                                 \
+    WAIT(wait_by_##name);                                                                          \
+    int cbench_##name(cbench_block *block) { return cbench_fill(block, wait_by_##name, NULL); }    \
     WAIT(wait_by_##name)
 
 // The errno of a call that returns -1 if it fails.
@@ -165,8 +166,8 @@ int cbench_so_rcvtimeo(cbench_block *block) {
 WAIT(receive_message) {
     struct timespec deadline = wall_deadline(deadline_ns);
     char message[8];
-    long result = syscall(SYS_mq_timedreceive, *(int *)context, message, sizeof message, NULL,
-                          &deadline);
+    long result =
+        syscall(SYS_mq_timedreceive, *(int *)context, message, sizeof message, NULL, &deadline);
     return cbench_woke(error_of(result), ETIMEDOUT);
 }
 
@@ -174,8 +175,8 @@ int cbench_mq_timedreceive(cbench_block *block) {
     char name[64];
     snprintf(name, sizeof name, "bench-%d-%d", getpid(), gettid());
     struct mq_attr attributes = {.mq_maxmsg = 1, .mq_msgsize = 8};
-    int queue = (int)syscall(SYS_mq_open, name, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600,
-                             &attributes);
+    int queue =
+        (int)syscall(SYS_mq_open, name, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &attributes);
     if (queue >= 0) syscall(SYS_mq_unlink, name);
     return fill_and_close(block, receive_message, queue);
 }
@@ -232,8 +233,8 @@ static int condition_error(int error) { return error == 0 ? EINTR : error; }
 WAIT(wait_by_monotonic_clock) {
     struct condition *condition = context;
     struct timespec deadline = hrt_timespec_from_ns(deadline_ns);
-    int error = pthread_cond_clockwait(&condition->changed, &condition->mutex, CLOCK_MONOTONIC,
-                                       &deadline);
+    int error =
+        pthread_cond_clockwait(&condition->changed, &condition->mutex, CLOCK_MONOTONIC, &deadline);
     return cbench_woke(condition_error(error), ETIMEDOUT);
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The processor's own counters. The bench works without them where there are none, as in most
 // virtual machines, or where not everyone may use them (kernel.perf_event_paranoid).
 #include <dirent.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SCHED_DEADLINE (sched(7)): the scheduler itself wakes the thread at each period.
 #include <errno.h>
 #include <sched.h>

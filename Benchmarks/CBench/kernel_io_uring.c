@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // io_uring without liburing: one ring with room for one request.
 #include <errno.h>
 #include <linux/io_uring.h>
@@ -127,8 +128,8 @@ static inline int64_t wait_for_nothing(void *context, int64_t deadline_ns) {
     struct __kernel_timespec left = {left_ns / 1000000000, left_ns % 1000000000};
     struct enter_argument argument = {.timeout = (uint64_t)(uintptr_t)&left};
     unsigned flags = IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG;
-    long status = syscall(SYS_io_uring_enter, ring->descriptor, 0, 1, flags, &argument,
-                          sizeof argument);
+    long status =
+        syscall(SYS_io_uring_enter, ring->descriptor, 0, 1, flags, &argument, sizeof argument);
     return cbench_woke(status < 0 ? errno : 0, ETIME);
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libevent's own timers, one-shot, added again after each fire. They are relative and in us. They
 // are added outside of the loop, where libevent reads its clock for each. Within callbacks it would
 // count from the earlier time at which the pass began (event_base_gettimeofday_cached in
@@ -66,9 +67,7 @@ static int run(cbench_block *block, int flags, int timer_fd) {
     return status;
 }
 
-int cbench_libevent_default(cbench_block *block) {
-    return run(block, 0, -1);
-}
+int cbench_libevent_default(cbench_block *block) { return run(block, 0, -1); }
 
 int cbench_libevent_precise(cbench_block *block) {
     return run(block, EVENT_BASE_FLAG_PRECISE_TIMER, -1);

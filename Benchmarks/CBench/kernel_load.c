@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Load for the machine, in separate processes, so that their processor time does not count as the
 // bench's.
 #include <errno.h>

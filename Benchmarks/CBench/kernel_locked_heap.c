@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simple way to share timers between threads: one mutex around a binary heap and an array of
 // handlers. No thread waits for the next deadline, and none must be woken: a lower bound for all
 // timers that have such a thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timers that send signals: timer_create(2) in its three forms, and setitimer(2).
 #include <errno.h>
 #include <pthread.h>
@@ -25,8 +26,7 @@ struct shared_block {
     cbench_fire fires[];
 };
 
-static _Noreturn void fill_as_child(struct shared_block *shared, cbench_loop *loop,
-                                    pid_t parent) {
+static _Noreturn void fill_as_child(struct shared_block *shared, cbench_loop *loop, pid_t parent) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(1);
     shared->status = loop(&shared->block);
     _exit(0);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a thread can do when it must not sleep any more: read the clock, or the processor's counter
 // instead, or halt in the processor until the counter has reached a value. And what programs often
 // do themselves: sleep until some time before the deadline, and spin the rest. The stamp is the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timers that are files (timerfd_create(2)), alone or in an epoll set.
 #include <errno.h>
 #include <sys/epoll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef KERNEL_WAIT_H
 #define KERNEL_WAIT_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The resident memory of the process.
 #include <malloc.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef OPS_RIVAL_H
 #define OPS_RIVAL_H
 
@@ -43,9 +44,9 @@ struct cbench_queue_ops {
 };
 
 extern const struct cbench_queue_ops cbench_rival_hrt_queue, cbench_rival_hrt_queue_owner,
-    cbench_rival_hrt_queue_tolerant,
-    cbench_rival_binary_heap, cbench_rival_quaternary_heap, cbench_rival_quaternary_heap_owner,
-    cbench_rival_libevent, cbench_rival_null, cbench_rival_touch, cbench_rival_touch_token;
+    cbench_rival_hrt_queue_tolerant, cbench_rival_binary_heap, cbench_rival_quaternary_heap,
+    cbench_rival_quaternary_heap_owner, cbench_rival_libevent, cbench_rival_null,
+    cbench_rival_touch, cbench_rival_touch_token;
 
 // Allocates zeroed memory in huge pages, for every rival alike.
 void *cbench_map(size_t bytes);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -167,25 +168,25 @@ static void arm_in_clusters(struct run *run, int64_t shift_ns) {
 static void arm_for(struct run *run, cbench_ops_workload workload) {
     int64_t shift_ns = run->ops->takes_all_at_once ? -61 * SECOND : 0;
     switch (workload) {
-        case CBENCH_OPS_EXPIRE: arm_all(run, shift_ns, shift_ns + 10 * SECOND); break;
-        case CBENCH_OPS_EXPIRE_EQUAL: arm_all(run, shift_ns + SECOND, shift_ns + SECOND + 1); break;
-        case CBENCH_OPS_EXPIRE_JUMP: arm_all(run, shift_ns, shift_ns + 60 * SECOND); break;
-        case CBENCH_OPS_EXPIRE_CLUSTERED: arm_in_clusters(run, shift_ns); break;
-        case CBENCH_OPS_PASS: arm_all(run, 24 * HOUR, 48 * HOUR); break;
-        case CBENCH_OPS_RE_ARM_LATER: arm_all(run, MS, 30 * SECOND); break;
-        default: arm_all(run, MS, 60 * SECOND); break;
+    case CBENCH_OPS_EXPIRE: arm_all(run, shift_ns, shift_ns + 10 * SECOND); break;
+    case CBENCH_OPS_EXPIRE_EQUAL: arm_all(run, shift_ns + SECOND, shift_ns + SECOND + 1); break;
+    case CBENCH_OPS_EXPIRE_JUMP: arm_all(run, shift_ns, shift_ns + 60 * SECOND); break;
+    case CBENCH_OPS_EXPIRE_CLUSTERED: arm_in_clusters(run, shift_ns); break;
+    case CBENCH_OPS_PASS: arm_all(run, 24 * HOUR, 48 * HOUR); break;
+    case CBENCH_OPS_RE_ARM_LATER: arm_all(run, MS, 30 * SECOND); break;
+    default: arm_all(run, MS, 60 * SECOND); break;
     }
 }
 
 static void operate(struct run *run, cbench_ops_workload workload, uint64_t operations) {
     switch (workload) {
-        case CBENCH_OPS_ARM_CANCEL: churn(run, operations, false); break;
-        case CBENCH_OPS_NEXT_DEADLINE: churn(run, operations, true); break;
-        case CBENCH_OPS_ARM_CANCEL_RUNNING:
-        case CBENCH_OPS_ARM_CANCEL_EQUAL:
-        case CBENCH_OPS_RE_ARM_LATER: churn_running(run, operations, workload); break;
-        case CBENCH_OPS_PASS: pass(run, operations); break;
-        default: expire_all(run, workload); break;
+    case CBENCH_OPS_ARM_CANCEL: churn(run, operations, false); break;
+    case CBENCH_OPS_NEXT_DEADLINE: churn(run, operations, true); break;
+    case CBENCH_OPS_ARM_CANCEL_RUNNING:
+    case CBENCH_OPS_ARM_CANCEL_EQUAL:
+    case CBENCH_OPS_RE_ARM_LATER: churn_running(run, operations, workload); break;
+    case CBENCH_OPS_PASS: pass(run, operations); break;
+    default: expire_all(run, workload); break;
     }
 }
 

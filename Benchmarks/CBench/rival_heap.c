@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A heap with two or four children per node, in the layout of libev's: deadlines are cached in its
 // array, so that a comparison reads nothing else. A 32-bit count of armings keeps equal deadlines
 // in order. Used behind the same tokens as our queue, and by slots, for an owner.
@@ -181,19 +182,38 @@ static size_t memory_bytes(void *opaque) {
 }
 
 const struct cbench_queue_ops cbench_rival_binary_heap = {
-    .id = "heap.binary", .create = create_binary, .destroy = destroy, .add = add,
-    .replace = replace, .move = move, .next_ns = next_ns, .take_due = take_due,
-    .memory_bytes = memory_bytes, .cancel = cancel,
+    .id = "heap.binary",
+    .create = create_binary,
+    .destroy = destroy,
+    .add = add,
+    .replace = replace,
+    .move = move,
+    .next_ns = next_ns,
+    .take_due = take_due,
+    .memory_bytes = memory_bytes,
+    .cancel = cancel,
 };
 
 const struct cbench_queue_ops cbench_rival_quaternary_heap = {
-    .id = "heap.quaternary", .create = create_quaternary, .destroy = destroy, .add = add,
-    .replace = replace, .move = move, .next_ns = next_ns, .take_due = take_due,
+    .id = "heap.quaternary",
+    .create = create_quaternary,
+    .destroy = destroy,
+    .add = add,
+    .replace = replace,
+    .move = move,
+    .next_ns = next_ns,
+    .take_due = take_due,
     .memory_bytes = memory_bytes,
 };
 
 const struct cbench_queue_ops cbench_rival_quaternary_heap_owner = {
-    .id = "heap.quaternary-owner", .create = create_quaternary, .destroy = destroy, .add = add,
-    .replace = owner_replace, .move = owner_move, .next_ns = next_ns, .take_due = take_due,
+    .id = "heap.quaternary-owner",
+    .create = create_quaternary,
+    .destroy = destroy,
+    .add = add,
+    .replace = owner_replace,
+    .move = owner_move,
+    .next_ns = next_ns,
+    .take_due = take_due,
     .memory_bytes = memory_bytes,
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <stdlib.h>
 
 #include "hrt_queue.h"
@@ -81,18 +82,37 @@ static size_t memory_bytes(void *opaque) {
 }
 
 const struct cbench_queue_ops cbench_rival_hrt_queue = {
-    .id = "hrtimer.queue", .create = create, .destroy = destroy, .add = add, .replace = replace,
-    .move = move, .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+    .id = "hrtimer.queue",
+    .create = create,
+    .destroy = destroy,
+    .add = add,
+    .replace = replace,
+    .move = move,
+    .next_ns = next_ns,
+    .take_due = take_due,
+    .memory_bytes = memory_bytes,
 };
 
 const struct cbench_queue_ops cbench_rival_hrt_queue_owner = {
-    .id = "hrtimer.queue-owner", .create = create, .destroy = destroy, .add = add,
-    .replace = owner_replace, .move = owner_move, .next_ns = next_ns, .take_due = take_due,
+    .id = "hrtimer.queue-owner",
+    .create = create,
+    .destroy = destroy,
+    .add = add,
+    .replace = owner_replace,
+    .move = owner_move,
+    .next_ns = next_ns,
+    .take_due = take_due,
     .memory_bytes = memory_bytes,
 };
 
 const struct cbench_queue_ops cbench_rival_hrt_queue_tolerant = {
-    .id = "hrtimer.queue-tolerant", .create = create_tolerant, .destroy = destroy, .add = add,
-    .replace = replace, .move = move, .next_ns = next_ns, .take_due = take_due,
+    .id = "hrtimer.queue-tolerant",
+    .create = create_tolerant,
+    .destroy = destroy,
+    .add = add,
+    .replace = replace,
+    .move = move,
+    .next_ns = next_ns,
+    .take_due = take_due,
     .memory_bytes = memory_bytes,
 };

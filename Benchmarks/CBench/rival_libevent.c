@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libevent's timers, through its API: a binary heap of pointers to events. libevent reads its own
 // clock, so that deadlines are relative to the workload's zero. The workloads that expire timers
 // use deadlines in the past, which fire in one pass of the loop.
@@ -88,6 +89,12 @@ static bool take_due(void *opaque, int64_t now_ns, struct cbench_fired *fired) {
 }
 
 const struct cbench_queue_ops cbench_rival_libevent = {
-    .id = "libevent.timer", .create = create, .destroy = destroy, .add = add, .replace = replace,
-    .move = move, .take_due = take_due, .takes_all_at_once = true,
+    .id = "libevent.timer",
+    .create = create,
+    .destroy = destroy,
+    .add = add,
+    .replace = replace,
+    .move = move,
+    .take_due = take_due,
+    .takes_all_at_once = true,
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lower limits of a queue's cost: nothing at all; one access to a random cache line in as much
 // memory as our queue uses; and such an access where a token in a separate array must be read first
 // to find the line.
@@ -73,16 +74,31 @@ static int64_t never(void *opaque) {
 }
 
 const struct cbench_queue_ops cbench_rival_null = {
-    .id = "limit.loop", .create = create, .destroy = destroy, .add = nothing, .replace = nothing,
-    .move = nothing, .next_ns = never,
+    .id = "limit.loop",
+    .create = create,
+    .destroy = destroy,
+    .add = nothing,
+    .replace = nothing,
+    .move = nothing,
+    .next_ns = never,
 };
 
 const struct cbench_queue_ops cbench_rival_touch = {
-    .id = "limit.cache-line", .create = create, .destroy = destroy, .add = touch, .replace = touch,
-    .move = touch, .next_ns = never,
+    .id = "limit.cache-line",
+    .create = create,
+    .destroy = destroy,
+    .add = touch,
+    .replace = touch,
+    .move = touch,
+    .next_ns = never,
 };
 
 const struct cbench_queue_ops cbench_rival_touch_token = {
-    .id = "limit.token", .create = create, .destroy = destroy, .add = add_token,
-    .replace = replace_token, .move = move_token, .next_ns = never,
+    .id = "limit.token",
+    .create = create,
+    .destroy = destroy,
+    .add = add_token,
+    .replace = replace_token,
+    .move = move_token,
+    .next_ns = never,
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,9 +93,8 @@ static void take_back(const cbench_member *member) {
     cbench_tally *tally = member->tally;
     if (__atomic_load_n(&tally->clears, __ATOMIC_RELAXED) != member->skipped_in) return;
     uint64_t missed = __atomic_load_n(&tally->missed, __ATOMIC_RELAXED);
-    while (missed > 0 &&
-           !__atomic_compare_exchange_n(&tally->missed, &missed, missed - 1, true, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED)) {
+    while (missed > 0 && !__atomic_compare_exchange_n(&tally->missed, &missed, missed - 1, true,
+                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
         continue;
     }
 }

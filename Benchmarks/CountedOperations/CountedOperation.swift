@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An operation whose instructions are counted.
 struct CountedOperation: Sendable {
     let face: String

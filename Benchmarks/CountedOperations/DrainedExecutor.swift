@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Synchronization
 
 /// Runs tasks on the thread that drains it, in the order in which they became ready: no pool of threads is in the counts.

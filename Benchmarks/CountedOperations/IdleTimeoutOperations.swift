@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import HRTimer
 
 /// Timeouts of an hour, of which each batch begins 1 ms after the one before.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import HRTimer
 
 /// Timers of a loop that the calling thread runs, and links of displays without hardware in it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Glibc
 
 /// Does one operation of one face so many times, on frozen time and on one thread, so that valgrind counts the same

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // asio's steady_timer, which is set again for each deadline by its absolute time.
 // std::chrono::steady_clock is CLOCK_MONOTONIC in libstdc++.
 #include <asio.hpp>

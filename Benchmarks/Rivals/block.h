@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef RIVALS_BLOCK_H
 #define RIVALS_BLOCK_H
 

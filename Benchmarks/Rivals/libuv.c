@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libuv's timer, which is set again for each deadline. Its timeouts are whole milliseconds. They
 // are rounded up here: rounded down, the timer would fire early.
 #include <uv.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A small random generator with a seed, SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
 /// OOPSLA 2014): the same seed gives the same run, of the bench and of a failing test.
 public struct SeededRandom: RandomNumberGenerator, Sendable {

@@ -1,4 +1,5 @@
 // swift-tools-version: 6.1
+// SPDX-License-Identifier: Apache-2.0
 import PackageDescription
 
 // What a fire costs a user, whose handler is in a package of its own. HRTIMER is the checkout to be measured; without it, this one.

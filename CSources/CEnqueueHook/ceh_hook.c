@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include "include/CEnqueueHook.h"
 
@@ -43,8 +44,8 @@ void ceh_keep(void) {
     hook_function none = NULL;
     if (__atomic_load_n(&swift_task_enqueueGlobal_hook, __ATOMIC_RELAXED) != NULL) return;
     atomic_store(&former_hook, NULL);
-    __atomic_compare_exchange_n(
-        &swift_task_enqueueGlobal_hook, &none, hook, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n(&swift_task_enqueueGlobal_hook, &none, hook, false,
+                                __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 void ceh_remove(void) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HRT_STATUS_H
 #define HRT_STATUS_H
 
@@ -16,27 +17,27 @@
 // Evaluates to the call's result, or to a negative errno: intro(2). A call that a signal handler
 // interrupted (EINTR) is repeated with the same arguments: deadlines in them are absolute.
 // signal(7), "Interruption of system calls".
-#define HRT_CALL(call)                         \
-    ({                                         \
-        long result_;                          \
-        do result_ = (call);                   \
-        while (result_ < 0 && errno == EINTR); \
-        result_ < 0 ? -(long)errno : result_;  \
+#define HRT_CALL(call)                                                                             \
+    ({                                                                                             \
+        long result_;                                                                              \
+        do result_ = (call);                                                                       \
+        while (result_ < 0 && errno == EINTR);                                                     \
+        result_ < 0 ? -(long)errno : result_;                                                      \
     })
 
 // Evaluates to 0 or a negative errno, like HRT_CALL but without the descriptor or count.
-#define HRT_STATUS(call)                     \
-    ({                                       \
-        long status_ = HRT_CALL(call);       \
-        status_ < 0 ? (int)status_ : 0;      \
+#define HRT_STATUS(call)                                                                           \
+    ({                                                                                             \
+        long status_ = HRT_CALL(call);                                                             \
+        status_ < 0 ? (int)status_ : 0;                                                            \
     })
 
 // Evaluates to 0 if the expression says that a function succeeded, and otherwise to the negative
 // errno: -ENOMEM if the function sets none, as some of libevent's.
-#define HRT_DONE(succeeds)       \
-    ({                           \
-        errno = ENOMEM;          \
-        (succeeds) ? 0 : -errno; \
+#define HRT_DONE(succeeds)                                                                         \
+    ({                                                                                             \
+        errno = ENOMEM;                                                                            \
+        (succeeds) ? 0 : -errno;                                                                   \
     })
 
 // For an errno that only a bug of this library can cause: prints the operation and aborts.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef CRK_DBUS_H
 #define CRK_DBUS_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include "include/CTaskScope.h"
 
@@ -63,9 +64,7 @@ static SWIFT_CALL void run_inner(SWIFT_CONTEXT void *argument) {
 }
 
 // Does nothing and lets the walk continue: the whole task is cancelled, not the scope.
-static SWIFT_CALL void run_outer(SWIFT_CONTEXT void *argument) {
-    (void)argument;
-}
+static SWIFT_CALL void run_outer(SWIFT_CONTEXT void *argument) { (void)argument; }
 
 // Returns the words of the task that hold the record's address, one bit for each word.
 static uint32_t words_with(const void *task, const void *record) {

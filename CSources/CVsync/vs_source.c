@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include "vs_source.h"
 
@@ -24,9 +25,7 @@ int vs_wait_readable(int fd, int64_t until_ms) {
     return HRT_CALL(poll_until(&waiting, until_ms)) > 0;
 }
 
-int vs_descriptor(const vs_source *source) {
-    return source->fd;
-}
+int vs_descriptor(const vs_source *source) { return source->fd; }
 
 int vs_request(vs_source *source, uint64_t refreshes) {
     return source->ops->request(source, refreshes > 0 ? refreshes : 1);
@@ -41,7 +40,5 @@ void vs_told_rate(const vs_source *source, int64_t *out_numerator, int64_t *out_
     *out_denominator = source->told_denominator > 0 ? source->told_denominator : 1;
 }
 
-void vs_close(vs_source *source) {
-    source->ops->close(source);
-}
+void vs_close(vs_source *source) { source->ops->close(source); }
 #endif

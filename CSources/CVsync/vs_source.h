@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef VS_SOURCE_H
 #define VS_SOURCE_H
 

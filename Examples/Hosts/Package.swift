@@ -1,4 +1,5 @@
 // swift-tools-version: 6.1
+// SPDX-License-Identifier: Apache-2.0
 import PackageDescription
 
 // The library's loops inside the main loops of other libraries: a program to copy from for each, and tests that need Debian's

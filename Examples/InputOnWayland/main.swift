@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events beside frames on Wayland: a source of the application's loop watches its connection, and a VsyncSource follows one of
 // its surfaces on the same connection. The VsyncSource reads only when there is something to read, dispatches only its own
 // events, and wakes the application's source for those of the application, which need do nothing for that. CWaylandWindow is a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys beside frames on X11: a source of the loop watches the window's connection. The calls of a frame into Xlib, XSync and
 // even XFlush, also read the events that have arrived. Those are then in Xlib's memory, and the descriptor is not readable for
 // them. So the frame signals the source. CX11Window is a few lines of Xlib.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A loop inside a program with its own wait in epoll(7): one descriptor to watch, and one call when it is readable.
 import CEpoll
 import Glibc

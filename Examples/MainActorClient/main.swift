@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program whose state is on the main actor. The main thread's loop serves both its tasks and its timers.
 import HRTimer
 

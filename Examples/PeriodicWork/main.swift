@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interval and calendar work as services, with a graceful shutdown: `swift run --traits ServiceLifecycle PeriodicWork`.
 #if canImport(ServiceLifecycle)
 import Foundation

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A search that begins when the user pauses typing, with OpenCombine: `swift run --traits OpenCombine SearchField`.
 #if canImport(OpenCombine)
 import HRTimer

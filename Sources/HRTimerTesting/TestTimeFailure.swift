@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// The failure of a test on virtual time, as `withManualTime` throws it.
 ///

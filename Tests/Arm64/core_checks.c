@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks the parts of the C core that depend on the architecture: the lateness histogram, the spin
 // window and the park strategies. It needs neither Swift nor libevent, so that it can be built for
 // another architecture and run under an emulator. Aborts at the first check that fails.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Makes a file of the tests one on virtual time: each test, as it is, becomes a function that a test of its name runs there.
 BEGIN { test = "^  (public )?func test[A-Za-z0-9_]*\\(\\)( async)?( throws)? \\{$" }
 # A long name stands on lines of its own.

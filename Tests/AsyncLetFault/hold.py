@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Shows a fault of Swift's runtime (seen in 6.3.1, x86-64): AsyncTask::completeFuture says by one exchange that the task is
 # done, and then reads the task's flags to see if it is a group's child. The task of an `async let` lives in its parent's memory, and
 # the parent, if it runs on another thread, may have left the scope between the two and use that memory for something else.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Glibc
 
 /// An `async let` whose parent stays awake, and uses the memory of its child as soon as the child is done: see `hold.py`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if compiler(>=6.3)
 import TestTraits
 import Testing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import CTestSupport
 
 /// Sends a word from the child to the parent.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unoptimized code counts a reference for each copy.
 #if !DEBUG
 import CTestSupport

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The most mutexes that a fire may lock on the thread that fires. The only place where these limits are set.
 enum LockBudget {
     /// An allowance for the thread's polls that find nothing due, which come once in many fires.

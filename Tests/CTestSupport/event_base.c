@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,9 @@ void ctest_base_free(struct event_base *base) { event_base_free(base); }
 
 int ctest_base_run(struct event_base *base, ctest_base_run_mode mode) {
     switch (mode) {
-        case CTEST_UNTIL_NO_EVENT: return event_base_dispatch(base);
-        case CTEST_ONCE: return event_base_loop(base, EVLOOP_ONCE);
-        case CTEST_WITHOUT_WAITING: return event_base_loop(base, EVLOOP_NONBLOCK);
+    case CTEST_UNTIL_NO_EVENT: return event_base_dispatch(base);
+    case CTEST_ONCE: return event_base_loop(base, EVLOOP_ONCE);
+    case CTEST_WITHOUT_WAITING: return event_base_loop(base, EVLOOP_NONBLOCK);
     }
     return -1;
 }

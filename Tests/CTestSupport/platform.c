@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -14,22 +15,25 @@ enum { MOST = 80 };
 // The system calls that Docker's default profile refuses to a container without further rights
 // (moby/profiles/seccomp).
 static const long by_docker[] = {
-    SYS_acct,          SYS_add_key,         SYS_bpf,          SYS_clock_adjtime, SYS_clock_settime,
-    SYS_delete_module, SYS_finit_module,    SYS_init_module,  SYS_kcmp,          SYS_kexec_load,
-    SYS_keyctl,        SYS_lookup_dcookie,  SYS_mbind,        SYS_mount,         SYS_move_pages,
-    SYS_nfsservctl,    SYS_perf_event_open, SYS_personality,  SYS_pivot_root,    SYS_quotactl,
-    SYS_reboot,        SYS_request_key,     SYS_set_mempolicy, SYS_setns,        SYS_settimeofday,
-    SYS_swapoff,       SYS_swapon,          SYS_umount2,      SYS_unshare,       SYS_userfaultfd,
-    SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
+    SYS_acct,           SYS_add_key,         SYS_bpf,
+    SYS_clock_adjtime,  SYS_clock_settime,   SYS_delete_module,
+    SYS_finit_module,   SYS_init_module,     SYS_kcmp,
+    SYS_kexec_load,     SYS_keyctl,          SYS_lookup_dcookie,
+    SYS_mbind,          SYS_mount,           SYS_move_pages,
+    SYS_nfsservctl,     SYS_perf_event_open, SYS_personality,
+    SYS_pivot_root,     SYS_quotactl,        SYS_reboot,
+    SYS_request_key,    SYS_set_mempolicy,   SYS_setns,
+    SYS_settimeofday,   SYS_swapoff,         SYS_swapon,
+    SYS_umount2,        SYS_unshare,         SYS_userfaultfd,
+    SYS_io_uring_setup, SYS_io_uring_enter,  SYS_io_uring_register,
 };
 
 // The system calls that an emulated kernel may lack, and that a running program can do without. Not
 // rseq(2): glibc ends a process that had it for one thread and lacks it for the next.
 static const long lacking[] = {
-    SYS_clone3,        SYS_membarrier, SYS_statx,         SYS_pidfd_open,
-    SYS_mlockall,      SYS_munlockall, SYS_sched_setattr, SYS_sched_getattr,  SYS_openat2,
-    SYS_io_uring_setup, SYS_memfd_create, SYS_close_range, SYS_faccessat2,    SYS_setpriority,
-    SYS_sched_setaffinity,
+    SYS_clone3,       SYS_membarrier,    SYS_statx,         SYS_pidfd_open,  SYS_mlockall,
+    SYS_munlockall,   SYS_sched_setattr, SYS_sched_getattr, SYS_openat2,     SYS_io_uring_setup,
+    SYS_memfd_create, SYS_close_range,   SYS_faccessat2,    SYS_setpriority, SYS_sched_setaffinity,
 };
 
 // Installs the filter for all threads of the process.
@@ -49,8 +53,8 @@ static int refuse(const long *numbers, size_t count, int error) {
     code[length++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
                                                   __builtin_offsetof(struct seccomp_data, nr));
     for (size_t index = 0; index < count; index++) {
-        code[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-                                                      (unsigned)numbers[index], 0, 1);
+        code[length++] =
+            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)numbers[index], 0, 1);
         code[length++] = (struct sock_filter)BPF_STMT(
             BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ((unsigned)error & SECCOMP_RET_DATA));
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queue's invariants, each in one place. A check aborts with the sentence that does not hold.
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,14 +125,14 @@ static void check_ends(const struct hrt_queue *queue) {
                 "the heap of ends has no node whose memory was given back", index);
         require(*hrt_window_entry_of(queue, index) == place,
                 "a node has one place in the heap of ends", index);
-        require(
-            place == 0 || windows->heap.ends[(place - 1) / 4].end <= windows->heap.ends[place].end,
-            "no end is before its parent in the heap", index);
+        require(place == 0 ||
+                    windows->heap.ends[(place - 1) / 4].end <= windows->heap.ends[place].end,
+                "no end is before its parent in the heap", index);
     }
 }
 
 static void check_class(const struct hrt_queue *queue, const struct hrt_class *class,
-                       struct census *census) {
+                        struct census *census) {
     for (unsigned level = 0; level < HRT_LEVELS; level++) {
         for (uint32_t word = 0; word < HRT_OCCUPIED_WORDS; word++) {
             require((class->levels[level].occupied[word] != 0) ==
@@ -163,8 +164,8 @@ static void check_node(struct hrt_queue *queue, uint32_t index, struct census *c
     census->places += hrt_node_is_queued(node);
     if (!hrt_node_is_armed(node)) return;
     census->armed++;
-    require(hrt_node_is_queued(node) || node->key == HRT_KEY_NEVER,
-            "an armed node is queued", index);
+    require(hrt_node_is_queued(node) || node->key == HRT_KEY_NEVER, "an armed node is queued",
+            index);
     struct earliest *of_class = &earliest[hrt_node_class(node) >> HRT_PLACE_CLASS_SHIFT];
     if (node->key < of_class->key) of_class->key = node->key;
     if (class->windows == NULL) return;
@@ -212,7 +213,7 @@ static void check_chunk(const struct hrt_queue *queue, uint32_t number, struct c
     require(chunk->live != 0 || number == 0 || chunk->is_listed,
             "an empty chunk is listed to be given back", number);
     // The heaps have room for every node that may come into them.
-    for (unsigned class = 0; class < HRT_CLASSES; class++) {
+    for (unsigned class = 0; class < HRT_CLASSES; class ++) {
         require(queue->classes[class] == NULL ||
                     queue->classes[class]->heap.chunks >= queue->mapped_count,
                 "the heaps have room for all nodes", number);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ctest_replay.h"
 
 #include "hrt_spin_window.h"

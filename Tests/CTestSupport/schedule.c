@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -48,11 +49,13 @@ int ctest_thread_schedule_of_child(ctest_schedule *out_schedule) {
     pid_t child = fork();
     if (child == 0) {
         ctest_schedule schedule;
-        if (ctest_thread_schedule(&schedule) == 0) (void)!write(ends[1], &schedule, sizeof schedule);
+        if (ctest_thread_schedule(&schedule) == 0)
+            (void)!write(ends[1], &schedule, sizeof schedule);
         _exit(0);
     }
     close(ends[1]);
-    bool is_read = child > 0 && read(ends[0], out_schedule, sizeof *out_schedule) == sizeof *out_schedule;
+    bool is_read =
+        child > 0 && read(ends[0], out_schedule, sizeof *out_schedule) == sizeof *out_schedule;
     close(ends[0]);
     if (child > 0) waitpid(child, NULL, 0);
     return is_read ? 0 : -ECHILD;

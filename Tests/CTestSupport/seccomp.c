@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -51,8 +52,8 @@ static int filter(const int numbers[MOST], int error) {
                                                   __builtin_offsetof(struct seccomp_data, nr));
     for (int index = 0; index < MOST; index++) {
         if (numbers[index] == NONE) continue;
-        code[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-                                                      (unsigned)numbers[index], 0, 1);
+        code[length++] =
+            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)numbers[index], 0, 1);
         code[length++] = (struct sock_filter)BPF_STMT(
             BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ((unsigned)error & SECCOMP_RET_DATA));
     }

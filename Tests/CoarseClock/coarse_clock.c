@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library for LD_PRELOAD, ld.so(8), whose clocks tick once a millisecond, as they do in
 // containers on some hosts. The clocks of the kernel's timers stay as fine as they are.
 // COARSE_CLOCK_PHASE_NS sets where in a millisecond the tick is. COARSE_CLOCK_DRIFT_NS makes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Cuts the code out of the README and out of doc comments, each piece into a file of its own, in a function of its own:
 #
 #     awk -v folder=DIRECTORY -f Tests/Documentation/cut.awk README.md Sources/HRTimer/….swift

@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
 import PackageDescription
 
 // Tests of other packages on our clocks, and of ours with theirs. A package of its own, so that nobody who uses HRTimer fetches

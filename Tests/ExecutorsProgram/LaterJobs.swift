@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if compiler(>=6.3)
 @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
 import HRTimer

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fuzzer's bytes are a script of steps: one byte for the operation, one for its timer, and
 // eight for a value.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arms and removes a million timers of each kind. The process's resident memory afterwards must
 // be at most 10 % above that at the start. A program of its own, so that nothing else allocates
 // meanwhile.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "queue_model.h"
 
 #include <inttypes.h>
@@ -59,24 +60,24 @@ static int64_t deadline_from(const struct queue_model *model, uint64_t value) {
         return clamped_sum(model->crowd_ns, (int64_t)(amount % (UINT64_C(1) << model->crowd_bits)));
     }
     switch (value % 16) {
-        case 0: return clamped_sum(model->now_ns, (int64_t)(amount % 100));
-        case 1: return clamped_sum(model->now_ns, (int64_t)(amount % 70000));
-        case 2: return clamped_sum(model->now_ns, (int64_t)(amount % 1000000));
-        case 3: return clamped_sum(model->now_ns, (int64_t)(amount % 70000000));
-        case 4:
-        case 5: return clamped_sum(model->now_ns, (int64_t)(amount % 1000000000));
-        case 6: return clamped_sum(model->now_ns, (int64_t)(amount % 3000000000));
-        case 7:
-        case 8: return clamped_sum(model->now_ns, (int64_t)(amount % 60000000000));
-        case 9: return clamped_sum(model->now_ns, (int64_t)(amount % 100000000000000));
-        case 10: return clamped_sum(model->now_ns, (int64_t)(amount << 7 >> 1));
-        case 11: return clamped_sum(model->now_ns, -(int64_t)(amount % 100000000));
-        case 12:
-        case 13:
-            return model->sorted.armed_count > 0 ? deadline_of_armed(&model->sorted, amount)
-                                                 : model->now_ns;
-        case 14: return (int64_t)(value * UINT64_C(0x9E3779B97F4A7C15));
-        default: return amount % 3 == 0 ? INT64_MAX : amount % 3 == 1 ? INT64_MIN : INT64_MAX - 1;
+    case 0: return clamped_sum(model->now_ns, (int64_t)(amount % 100));
+    case 1: return clamped_sum(model->now_ns, (int64_t)(amount % 70000));
+    case 2: return clamped_sum(model->now_ns, (int64_t)(amount % 1000000));
+    case 3: return clamped_sum(model->now_ns, (int64_t)(amount % 70000000));
+    case 4:
+    case 5: return clamped_sum(model->now_ns, (int64_t)(amount % 1000000000));
+    case 6: return clamped_sum(model->now_ns, (int64_t)(amount % 3000000000));
+    case 7:
+    case 8: return clamped_sum(model->now_ns, (int64_t)(amount % 60000000000));
+    case 9: return clamped_sum(model->now_ns, (int64_t)(amount % 100000000000000));
+    case 10: return clamped_sum(model->now_ns, (int64_t)(amount << 7 >> 1));
+    case 11: return clamped_sum(model->now_ns, -(int64_t)(amount % 100000000));
+    case 12:
+    case 13:
+        return model->sorted.armed_count > 0 ? deadline_of_armed(&model->sorted, amount)
+                                             : model->now_ns;
+    case 14: return (int64_t)(value * UINT64_C(0x9E3779B97F4A7C15));
+    default: return amount % 3 == 0 ? INT64_MAX : amount % 3 == 1 ? INT64_MIN : INT64_MAX - 1;
     }
 }
 
@@ -252,22 +253,22 @@ static void arm_precise(struct queue_model *model, size_t subject, uint64_t valu
 static void move_time(struct queue_model *model, uint64_t value, size_t capacity) {
     uint64_t amount = value >> 8;
     switch (value % 32) {
-        case 0: model->now_ns = clamped_sum(model->now_ns, -(int64_t)(amount % 100000)); break;
-        case 1: model->now_ns = clamped_sum(model->now_ns, -(int64_t)(amount % 10000000000)); break;
-        case 2:
-            if (amount % 64 == 0) model->now_ns = (int64_t)(value * UINT64_C(0x9E3779B97F4A7C15));
-            break;
-        case 3: model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 100000000000)); break;
-        case 4:
-        case 5:
-        case 6:
-        case 7: model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 100000000)); break;
-        case 8:
-        case 9: look_once(model); return;
-        case 10:
-        case 11:
-        case 12: sleep_once(model); return;
-        default: model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 1000000)); break;
+    case 0: model->now_ns = clamped_sum(model->now_ns, -(int64_t)(amount % 100000)); break;
+    case 1: model->now_ns = clamped_sum(model->now_ns, -(int64_t)(amount % 10000000000)); break;
+    case 2:
+        if (amount % 64 == 0) model->now_ns = (int64_t)(value * UINT64_C(0x9E3779B97F4A7C15));
+        break;
+    case 3: model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 100000000000)); break;
+    case 4:
+    case 5:
+    case 6:
+    case 7: model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 100000000)); break;
+    case 8:
+    case 9: look_once(model); return;
+    case 10:
+    case 11:
+    case 12: sleep_once(model); return;
+    default: model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 1000000)); break;
     }
     // Due timers may wait while other timers are armed, moved and removed.
     if (capacity == 0)
@@ -288,8 +289,7 @@ static void begin_crowd(struct queue_model *model, uint64_t value) {
 static void disarm_all(struct queue_model *model) {
     while (model->sorted.armed_count > 0) {
         size_t subject = model->sorted.armed[0];
-        require(model,
-                hrt_queue_disarm(model->queue, model->sorted.timers[subject].token.slot),
+        require(model, hrt_queue_disarm(model->queue, model->sorted.timers[subject].token.slot),
                 "an armed timer can be disarmed");
         sorted_disarm(&model->sorted, subject);
     }
@@ -302,29 +302,28 @@ static void on_timer(struct queue_model *model, uint8_t operation, size_t subjec
         return;
     }
     switch (operation % 8) {
-        case 0:
-        case 1: arm(model, subject, value, 0); break;
-        case 2: arm(model, subject, value, (int64_t)(value >> 20)); break;
-        case 3: arm(model, subject, value, (int64_t)(value >> 40)); break;
-        case 4:
-            if (value >> 20 & 1)
-                arm_precise(model, subject, value);
-            else
-                arm(model, subject, value, value % 3 == 0 ? (int64_t)(value >> 36) - 5 : 0);
-            break;
-        case 5: {
-            bool was_armed = hrt_queue_disarm(model->queue, timer->token.slot);
-            require(model, was_armed == timer->is_armed,
-                    "disarming tells whether the timer was armed");
-            sorted_disarm(&model->sorted, subject);
-            break;
-        }
-        case 6: remove_timer(model, subject); break;
-        default: {
-            remove_timer(model, subject);
-            add(model, subject, value, true);
-            break;
-        }
+    case 0:
+    case 1: arm(model, subject, value, 0); break;
+    case 2: arm(model, subject, value, (int64_t)(value >> 20)); break;
+    case 3: arm(model, subject, value, (int64_t)(value >> 40)); break;
+    case 4:
+        if (value >> 20 & 1)
+            arm_precise(model, subject, value);
+        else
+            arm(model, subject, value, value % 3 == 0 ? (int64_t)(value >> 36) - 5 : 0);
+        break;
+    case 5: {
+        bool was_armed = hrt_queue_disarm(model->queue, timer->token.slot);
+        require(model, was_armed == timer->is_armed, "disarming tells whether the timer was armed");
+        sorted_disarm(&model->sorted, subject);
+        break;
+    }
+    case 6: remove_timer(model, subject); break;
+    default: {
+        remove_timer(model, subject);
+        add(model, subject, value, true);
+        break;
+    }
     }
 }
 
@@ -334,28 +333,26 @@ void queue_model_step(struct queue_model *model, uint8_t operation, uint64_t sub
     // The number of timers in use goes up and down with the range of the subjects.
     size_t range = operation & 0x80 ? TIMERS : 8;
     switch (operation % 16) {
-        case 0:
-        case 1: move_time(model, value, 1 + subject % BATCH); break;
-        case 2: move_time(model, value, 0); break;
-        case 3:
-            if (value & 1)
-                compare_bounds(model);
-            else
-                normalize(model, value >> 1);
-            break;
-        case 4: use_stale(model, value); break;
-        case 5:
-            if (value % 4096 == 0) {
-                disarm_all(model);
-            } else if (value % 16 == 0) {
-                hrt_queue_trim(model->queue);
-            } else if (value % 64 == 1) {
-                begin_crowd(model, value >> 8);
-            }
-            break;
-        default:
-            on_timer(model, (uint8_t)(operation / 16 + operation), subject % range, value);
-            break;
+    case 0:
+    case 1: move_time(model, value, 1 + subject % BATCH); break;
+    case 2: move_time(model, value, 0); break;
+    case 3:
+        if (value & 1)
+            compare_bounds(model);
+        else
+            normalize(model, value >> 1);
+        break;
+    case 4: use_stale(model, value); break;
+    case 5:
+        if (value % 4096 == 0) {
+            disarm_all(model);
+        } else if (value % 16 == 0) {
+            hrt_queue_trim(model->queue);
+        } else if (value % 64 == 1) {
+            begin_crowd(model, value >> 8);
+        }
+        break;
+    default: on_timer(model, (uint8_t)(operation / 16 + operation), subject % range, value); break;
     }
 }
 

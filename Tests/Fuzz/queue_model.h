@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef QUEUE_MODEL_H
 #define QUEUE_MODEL_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares random operations on a timer queue with a sorted array. Usage: queue_random [operations
 // [seed]]. Prints the seed.
 #include <inttypes.h>

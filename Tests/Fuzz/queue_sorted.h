@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef QUEUE_SORTED_H
 #define QUEUE_SORTED_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import HRTimerCore
 
 /// A model of engines on a frozen clock, in arrays that are searched linearly. Written from these rules, not from the engine:

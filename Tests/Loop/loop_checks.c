@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks a loop on its own epoll set. It needs neither Swift nor libevent, so that it can be built
 // with another C library or for another architecture. Aborts at the first check that fails.
 #include <errno.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutants of the C queue, found in clang's syntax tree and written into the copy's files."""
 import json
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A changed copy of the package under .build: how it is made, built and tested. For `make mutants` and `make faults`."""
 import collections
 import os

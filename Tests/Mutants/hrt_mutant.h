@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which mutant a process runs. `make mutants` copies this header and its source into CHRTimer.
 #ifndef HRT_MUTANT_H
 #define HRT_MUTANT_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which suites of tests reach which mutants, so that a mutant is asked only of those that run it."""
 import concurrent.futures
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The copy of the package that has the mutants, under .build/mutants: changes and builds it."""
 import collections
 import hashlib

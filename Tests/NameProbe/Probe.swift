@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A client that imports everything a user may have beside us. It does not compile if one of our names makes a system's name
 // ambiguous, or takes its place. Nothing here needs to run.
 import Dispatch

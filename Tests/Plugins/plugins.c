@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads shared objects that each have a copy of the C core, as plugins do, and uses each copy in a
 // thread. Its arguments are their paths. A C library keeps about 1.6 KiB for the thread-local
 // storage of all objects that are loaded later and need it at a fixed place (the initial-exec

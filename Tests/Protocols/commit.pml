@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // A prepared callback (FireCommit, FiringCore, EngineCore.make, TimerLoop.sleep): the core's thread commits it by one exchange without
 // the lock, others withdraw it by one with the lock. It is called once, or never and cancel() says so; a call that was withdrawn
 // for an earlier timer's sake comes later; none begins after cancel() returned true; and where the handler runs the loop again,

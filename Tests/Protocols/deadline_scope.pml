@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // The deadline of an operation (DeadlineScope): the thread that finds that it has come cancels the operation's task, once; and
 // nobody touches that task when the operation has ended. Two find it at a time: the timer, and the end of its engine.
 //

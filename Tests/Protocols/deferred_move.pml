@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // The move of a source that takes no lock, and its cancellation (SourceCore: moveLater, close, rearm, laterDeadline, prepare,
 // finish, deliver, cancel, joinRunning), with the handlers on the engine's thread or on a queue. The source is never called before
 // the deadline of the last move, and no move that was made is lost: a call follows, or the cancellation. When cancel() has

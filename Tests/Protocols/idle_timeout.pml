@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // IdleTimeout: touch() exchanges one word and tells the engine nothing unless the time has become shorter. Its handler comes
 // once for a time that ran out, never for one that was touched or cancelled in time, and not later than the engine is awake.
 //

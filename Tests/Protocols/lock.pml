@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // hrt_lock (CSources/CHRTimer/clock/hrt_lock.c): mutual exclusion, and no thread sleeps for ever. A child of fork(2) has the lock's
 // word and none of the threads: its own threads take the lock over from a holder that does not exist there, once.
 //

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // The end of a sleep (Sleeper): for the first of deadline, cancellation, and end of its engine the task is resumed, once, and
 // its timer has gone by then, or goes before the task sleeps again.
 //

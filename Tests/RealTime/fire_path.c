@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fire path under RealtimeSanitizer, which ends the process at the first call that may
 // allocate, lock or block inside a function marked HRT_NONBLOCKING: ten minutes of 20,000 timers
 // that are armed, moved, disarmed, taken and counted.
@@ -59,8 +60,8 @@ static void turn(struct path *path, int64_t now_ns) {
         hrt_token token = path->tokens[next_random(path) % TIMERS];
         if (!hrt_queue_is_live(path->queue, token)) continue;
         if (change % 2 == 0) hrt_queue_disarm(path->queue, token.slot);
-        hrt_queue_arm(path->queue, token.slot,
-                      now_ns + (int64_t)(next_random(path) % 10000000000), ordinary);
+        hrt_queue_arm(path->queue, token.slot, now_ns + (int64_t)(next_random(path) % 10000000000),
+                      ordinary);
     }
     int64_t window_ns = hrt_spin_window_ns(&path->window, sleep_ns, now_ns);
     hrt_spin_budget_spend(&path->budget, window_ns / 2);

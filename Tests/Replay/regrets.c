@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // regrets FOLDER: the regret of each recorded trace, as it is, halved and with idle states. With
 // `means` after that, a line of six numbers: geometric mean and worst with 5 us as the bound, then
 // with 1 us, over all traces; then the worst of a machine's mean with each bound.
@@ -54,8 +55,8 @@ int main(int count_of_arguments, char **arguments) {
                 if (machine == 1) ctest_replay_halve(latencies_ns, count);
                 if (machine == 2) ctest_replay_add_idle_states(latencies_ns, count, interval_ns);
                 for (int bound = 0; bound < BOUNDS; bound++) {
-                    double regret = ctest_replay_regret(latencies_ns, count, interval_ns,
-                                                        bounds_ns[bound]);
+                    double regret =
+                        ctest_replay_regret(latencies_ns, count, interval_ns, bounds_ns[bound]);
                     regrets[bound][at] = regret;
                     if (regret > worst[bound]) worst[bound] = regret;
                 }
@@ -63,8 +64,8 @@ int main(int count_of_arguments, char **arguments) {
                     printf("%-12s %-8s %-8s %.2f %.2f\n", machines[machine], rates[rate].name,
                            loads[load], regrets[0][at], regrets[1][at]);
             }
-        printf("%s%.3f %.3f %.3f %.3f%s", prints_means ? "" : "mean and worst: ",
-               mean_of(regrets[0]), worst[0], mean_of(regrets[1]), worst[1],
-               prints_means && machine < MACHINES - 1 ? " " : "\n");
+        printf("%s%.3f %.3f %.3f %.3f%s",
+               prints_means ? "" : "mean and worst: ", mean_of(regrets[0]), worst[0],
+               mean_of(regrets[1]), worst[1], prints_means && machine < MACHINES - 1 ? " " : "\n");
     }
 }

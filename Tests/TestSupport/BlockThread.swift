@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Glibc
 
 /// Blocks the calling thread until the monotonic clock reaches `deadline_ns`, with none of our park strategies: clock_nanosleep(2).

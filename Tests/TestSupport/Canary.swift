@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Synchronization
 
 /// Counts the live objects among those that it made. An object that a handler captures must be freed with the handler.

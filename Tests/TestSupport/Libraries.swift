@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Glibc
 
 /// Whether programs can load that library, as the library itself loads its optional ones: dlopen(3).

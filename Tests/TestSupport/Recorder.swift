@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import HRTimerCore
 
 /// The values that handlers recorded, in order. Any thread may use it.

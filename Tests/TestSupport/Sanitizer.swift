@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Glibc
 
 /// Whether this is a build with Thread or Address Sanitizer. Both make code several times slower and have their own malloc.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Glibc
 
 /// A shell beside this process. It can do to this process what the process cannot do to itself, and knows it as $PPID.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The DRM source against a real kernel, in the guest of Tests/Vkms/run: nothing here is faked.
 #include <errno.h>
 #include <fcntl.h>

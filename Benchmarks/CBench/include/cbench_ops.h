@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef CBENCH_OPS_H
 #define CBENCH_OPS_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef CBENCH_TALLY_H
 #define CBENCH_TALLY_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef CBENCH_THREAD_H
 #define CBENCH_THREAD_H
 

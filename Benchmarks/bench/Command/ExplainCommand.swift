@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 
 /// `bench explain`: a subject's call, its traps, and a short measurement that shows them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How one subject changed between two results.
 enum Verdict: String, Sendable, CaseIterable {
     /// Earlier, or cheaper, by more than noise can explain.

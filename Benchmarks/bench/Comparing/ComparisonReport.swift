@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A comparison for people and for programs.
 extension Comparison {
     var report: TableReport<ComparedRow> {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The share of exact fires against their cost: the subjects of one result at one interval, and the curve of a thread with
 /// a fixed margin, which sleeps until that time before each deadline and then reads the clock.
 struct Pareto: Sendable {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A quantity of a subject that is compared.
 enum Quantity: String, Sendable, CaseIterable {
     case p50, p90, p99, exactShare, cpuPerFire

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The result of `bench crowd`.
 struct CrowdReport: Report {
     let session: CrowdSession

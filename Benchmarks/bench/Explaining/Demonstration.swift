@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import CHRTimer
 
 /// A few blocks of a subject and of a rival, side by side.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a reader should know about a subject before reading its figures: a row of the table of explanations.
 struct Explanation: Sendable {
     /// The subjects, as a shell pattern.

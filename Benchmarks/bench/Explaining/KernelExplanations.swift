@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The waits and timers of Linux, and what programs write on top of them.
 extension Explanation {
     private static let reference = Subject.referenceID

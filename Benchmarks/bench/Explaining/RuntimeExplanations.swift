@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Event loops, Foundation, Dispatch, Swift's runtime, and this library.
 extension Explanation {
     private static let apple = "https://developer.apple.com/documentation"

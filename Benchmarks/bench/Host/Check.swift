@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One of the doctor's checks: a row of its table.
 struct Check: Sendable {
     /// Stable, because scripts use it.

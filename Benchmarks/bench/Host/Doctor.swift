@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Examines the machine, and changes nothing of it.
 struct Doctor: Sendable {
     let findings: [Finding]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The result of one of the doctor's checks.
 struct Finding: Sendable, Equatable {
     enum Verdict: String, CaseIterable, Sendable {

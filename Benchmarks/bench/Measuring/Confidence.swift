@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Seeded
 
 /// Ranges in which figures of a subject would lie, 19 times of 20, if it were measured again: by the bootstrap over blocks

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// All that is decided before the first block.
 struct Plan: Sendable {
     let subjects: [Subject]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Seeded
 
 /// The order in which the blocks of a run are measured.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The sum of squared deviations, computed in one pass without loss of digits (Welford, Technometrics 4, 1962).
 struct SquareSum: Sendable {
     private var count = 0.0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A timer that is measured: something that fires at given instants.
 struct Subject: Sendable {
     /// Stable, because scripts use it.

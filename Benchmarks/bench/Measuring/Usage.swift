@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The cost of a number of fires to the process.
 struct Usage: Sendable {
     var fires = 0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import CBench
 
 /// The latest fires of a subject, the worst first, with the times at which to look for them in other logs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import HRTimer
 
 /// The effect of tolerance: fewer wake-ups, and less processor time. Measured on the real clock.

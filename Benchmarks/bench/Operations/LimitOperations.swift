@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import CHRTimer
 
 /// The least work of any timer that has a handle and a lock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import CBench
 
 /// The memory of a pending timer: resident bytes, measured in a separate process, which has no freed memory to use again.

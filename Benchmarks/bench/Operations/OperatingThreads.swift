@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import CBench
 
 /// Several threads that operate at the same time, each on timers of its own, so that they share only what holds the timers.

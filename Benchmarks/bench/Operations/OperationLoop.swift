@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import CBench
 
 /// Runs operations one after the other on the calling thread, and times all of them together: a clock reading for each

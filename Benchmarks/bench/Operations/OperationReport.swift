@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The result of `bench ops`: the host, then one table for each comparison.
 struct OperationReport: Report {
     let session: OperationSession

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The results of all rounds of one rival. Filled between rounds, on the thread that runs the session.
 final class OperationResult {
     let comparison: OperationComparison

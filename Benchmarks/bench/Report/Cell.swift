@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One cell of a table: a text for people, and a value for programs and for sorting.
 struct Cell: Sendable {
     let text: String

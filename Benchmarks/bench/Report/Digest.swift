@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A summary of a run for a reader without previous knowledge: how late each kind is, what it costs, and what to use.
 struct Digest {
     /// A kind of timer, and the subject that represents it: the same subject in every run, even if another had better luck.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Text for the reports, without Foundation's formatters: those follow the locale, but scripts read our output.
 extension String {
     func padded(to width: Int) -> String {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A histogram in lines of text, with steps that grow with the value: three, six or twelve per decade, as many as fit.
 enum HistogramPlot {
     struct Row: Equatable {

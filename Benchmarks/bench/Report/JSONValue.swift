@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// JSON that keeps the order of its members, for files that people compare.
 indirect enum JSONValue: Equatable, Sendable {
     case null

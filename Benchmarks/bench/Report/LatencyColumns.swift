@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a table shows of a subject; also the columns of CSV, whose names are those of JSON.
 extension Column where Value == ResultRow {
     /// The rows of `coloured` have a mark in their colour on a page.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A plot of text: each subject is a letter, with labels at the left and marks below.
 struct LetterPlot {
     private static let labelWidth = 10

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Colours for a terminal; plain text if none are wanted.
 struct Paint: Sendable {
     enum Style: Int, Sendable {

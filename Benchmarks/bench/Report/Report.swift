@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a command has measured, for people and for programs.
 protocol Report {
     func text(_ paint: Paint) -> String

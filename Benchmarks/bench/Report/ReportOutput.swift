@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Glibc
 
 /// The destination of a report: standard output, or a file. A file is opened before the measurement, so that a path that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How a result is shown as text.
 struct TextView: Sendable {
     var paint = Paint()

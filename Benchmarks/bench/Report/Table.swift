@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A column of a table. People see it under its title, programs under its key; without one of them it is not for those.
 struct Column<Value> {
     let title: String

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table as text that fits its terminal.
 extension Table {
     /// Returns the titles, and then the rows. Columns that do not fit are left out, the least important first: `left` has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How often each lateness occurred, in the form of a result: the lower ends of HdrHistogram's buckets of three digits.
 struct Distribution: Sendable, Equatable {
     struct Bucket: Sendable, Equatable {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Foundation
 
 /// A result read from a file: the input of compare, check, report and all exports. Written by `JSONReport`, described by

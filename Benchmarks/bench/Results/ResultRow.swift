@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One subject at one interval, read from a result.
 struct ResultRow: Decodable, Sendable {
     let id: String

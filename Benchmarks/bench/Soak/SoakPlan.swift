@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import HRTimer
 
 /// The timers of a soak, and their distribution over the faces.

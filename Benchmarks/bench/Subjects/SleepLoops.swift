@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import CBench
 
 // Blocks of what sleeps until each deadline. The stamp is the first action after the sleep.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import HRTimer
 
 /// The result of `bench vsync`: each source in a line, the sources that were not found, and the source that links would

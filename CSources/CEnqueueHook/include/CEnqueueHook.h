@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef CENQUEUEHOOK_H
 #define CENQUEUEHOOK_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 // Drepper's mutex ("Futexes Are Tricky", 2011) with a generation in its word.
 #include "../include/hrt_lock.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 // Reading the clock until an instant comes.
 #include "hrt_spin.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HRT_SPIN_H
 #define HRT_SPIN_H
 

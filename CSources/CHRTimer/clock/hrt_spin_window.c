@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include "../include/hrt_spin_window.h"
 
@@ -162,9 +163,8 @@ static int64_t window_ns(hrt_spin_window *window, int64_t sleep_ns, int64_t now_
     if (is_long) most_ns = LONGEST_EXPECTED_NS;
     double predicted = predicted_ns(window, class_of(sleep_ns));
     double worth_ns = clamp(WORTH_NS / (1 - window->coverage), LEAST_WORTH_NS, HRT_NS_PER_S);
-    double wanted_ns =
-        predicted * best_window(window, most_ns / predicted, worth_ns / predicted,
-                                &window->expected_ns, out_limit);
+    double wanted_ns = predicted * best_window(window, most_ns / predicted, worth_ns / predicted,
+                                               &window->expected_ns, out_limit);
     window->expected_ns *= predicted;
     if (is_long && *out_limit == HRT_SPIN_LIMIT_BUDGET) *out_limit = HRT_SPIN_LIMIT_LONGEST;
     if (wanted_ns > 0) wanted_ns += window->ready_ns;
@@ -212,7 +212,7 @@ hrt_spin_outcome hrt_spin_window_outcome(const hrt_spin_window *window) {
 }
 
 static bool is_new(const hrt_spin_window *window) {
-    for (unsigned class = 0; class < HRT_SPIN_WINDOW_CLASSES; class++)
+    for (unsigned class = 0; class < HRT_SPIN_WINDOW_CLASSES; class ++)
         if (window->predicted_ns[class] > 0) return false;
     return true;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 // How often a clock's reading changes.
 #include "hrt_tick.h"
@@ -20,9 +21,9 @@ static _Atomic int64_t boot_tick_ns = UNKNOWN;
 
 static _Atomic int64_t *tick_of(hrt_clock clock) {
     switch (clock) {
-        case HRT_CLOCK_MONOTONIC: return &monotonic_tick_ns;
-        case HRT_CLOCK_WALL: return &wall_tick_ns;
-        case HRT_CLOCK_BOOT: return &boot_tick_ns;
+    case HRT_CLOCK_MONOTONIC: return &monotonic_tick_ns;
+    case HRT_CLOCK_WALL: return &wall_tick_ns;
+    case HRT_CLOCK_BOOT: return &boot_tick_ns;
     }
     __builtin_unreachable();
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef CHRTIMER_H
 #define CHRTIMER_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HRT_CLOCK_H
 #define HRT_CLOCK_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HRT_FORK_H
 #define HRT_FORK_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HRT_LATCH_H
 #define HRT_LATCH_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HRT_NONBLOCKING_H
 #define HRT_NONBLOCKING_H
 

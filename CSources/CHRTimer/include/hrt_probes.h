@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HRT_PROBES_H
 #define HRT_PROBES_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HRT_QUEUE_H
 #define HRT_QUEUE_H
 
@@ -92,8 +93,7 @@ typedef struct {
 // writes to the timer. The options hold until the timer is armed again. Only the first precise
 // timer of a queue and the first with a tolerance allocate; such a timer is armed as an ordinary
 // one if memory is short.
-void hrt_queue_arm(hrt_queue *queue, uint32_t slot, int64_t deadline_ns,
-                   hrt_arm_options options);
+void hrt_queue_arm(hrt_queue *queue, uint32_t slot, int64_t deadline_ns, hrt_arm_options options);
 
 // Disarms the timer. Returns true if it was armed.
 bool hrt_queue_disarm(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;

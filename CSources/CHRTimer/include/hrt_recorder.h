@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HRT_RECORDER_H
 #define HRT_RECORDER_H
 
@@ -12,7 +13,7 @@ typedef struct {
     int64_t end_ns;    // equal to begin_ns for an event that takes no time
     int64_t value;     // its meaning depends on the kind
     uint32_t kind;
-    uint32_t thread;  // gettid(2), written by hrt_recorder_add
+    uint32_t thread;            // gettid(2), written by hrt_recorder_add
     uint32_t slot, generation;  // of the timer
 } hrt_record;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HRT_RUN_LOOP_H
 #define HRT_RUN_LOOP_H
 

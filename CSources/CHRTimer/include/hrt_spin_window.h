@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HRT_SPIN_WINDOW_H
 #define HRT_SPIN_WINDOW_H
 
@@ -12,8 +13,8 @@
 //
 // Latencies are correlated: of two wakes in a row both are mostly early or both late ("Exactness
 // against its cost" in RESULTS.md). So the next latency is predicted, by a moving mean in which
-// each new latency counts a quarter. A histogram keeps the factors by which latencies differ from their
-// predictions. The window is the prediction times a quantile of those factors.
+// each new latency counts a quarter. A histogram keeps the factors by which latencies differ from
+// their predictions. The window is the prediction times a quantile of those factors.
 //
 // The expected spin of a window is the mean of the time that those latencies would leave of it. The
 // window grows
@@ -65,10 +66,10 @@ typedef struct {
     uint64_t covered_wakes;   // how many were no later than their window was long
     hrt_spin_limit limit;     // of the latest window
     float predicted_ns[HRT_SPIN_WINDOW_CLASSES];  // 0 before a class's first wake
-    double expected_ns;  // the expected spin of the latest window
-    int64_t slept_ns;    // sleep before a first wake: counts for the second one's budget too
-    int64_t woken_ns;    // time of the wake, on the wait's clock; INT64_MIN once the spin began
-    float ready_ns;      // learned time from the wake to the begin of the spin
+    double expected_ns;                           // the expected spin of the latest window
+    int64_t slept_ns;  // sleep before a first wake: counts for the second one's budget too
+    int64_t woken_ns;  // time of the wake, on the wait's clock; INT64_MIN once the spin began
+    float ready_ns;    // learned time from the wake to the begin of the spin
     float total;
     float next_weight;
     float weights[HRT_SPIN_WINDOW_BUCKETS];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HRT_THREAD_H
 #define HRT_THREAD_H
 
@@ -61,7 +62,7 @@ int hrt_thread_set_schedule(const hrt_schedule *_Nonnull schedule);
 #define HRT_MOST_SLICE_NS 100000000
 
 // Sets the thread's slice, in HRT_LEAST_SLICE_NS ... HRT_MOST_SLICE_NS; its class and nice value
-// stay. With `resets_on_fork` threads and children that it starts have the default slice, unless its
+// stay. With `resets_on_fork` threads and children that it starts have the default slice unless its
 // nice value is negative, which they would lose with it (SCHED_FLAG_RESET_ON_FORK); and without
 // CAP_SYS_NICE the flag cannot be taken back, nor the class be set without it. So it is for this
 // library's own threads. Real-time threads have no slice: returns 0 for them. Otherwise 0, -EINVAL,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HRT_EVENT_H
 #define HRT_EVENT_H
 

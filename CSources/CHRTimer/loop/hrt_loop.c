@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include "../include/hrt_loop.h"
 
@@ -90,9 +91,8 @@ static int open_descriptors(hrt_loop *loop, struct event_base *host_base) {
     if (loop->timer_fd < 0) return loop->timer_fd;
     int status = hrt_probe_timer(loop->timer_fd);
     if (status == 0) {
-        status = host_base == NULL
-                     ? hrt_poller_create(loop->timer_fd, &loop->poller)
-                     : hrt_poller_create_on(host_base, on_host, loop, &loop->poller);
+        status = host_base == NULL ? hrt_poller_create(loop->timer_fd, &loop->poller)
+                                   : hrt_poller_create_on(host_base, on_host, loop, &loop->poller);
     }
     if (status != 0) return status;
     loop->is_hosted = host_base != NULL;

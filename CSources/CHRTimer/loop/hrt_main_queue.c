@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include "../include/hrt_main_queue.h"
 
@@ -41,8 +42,7 @@ static void look_up_all(void) {
 
 int hrt_main_queue_check(void) {
     pthread_once(&is_looked_up, look_up_all);
-    bool is_broken =
-        dispatch.is_broken != NULL ? dispatch.is_broken() : hrt_fork_generation() != 0;
+    bool is_broken = dispatch.is_broken != NULL ? dispatch.is_broken() : hrt_fork_generation() != 0;
     if (is_broken) return -ENOTSUP;
     int probe = (int)HRT_CALL(eventfd(0, EFD_CLOEXEC));
     if (probe < 0) return probe;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #ifndef HRT_LIBEVENT
 
@@ -160,9 +161,9 @@ static void grow(hrt_poller *poller) {
 }
 
 void hrt_poller_run(hrt_poller *poller, bool waits) {
-    long count = hrt_must(
-        "epoll_wait", HRT_CALL(epoll_wait(poller->epoll_fd, poller->found,
-                                          (int)poller->found_capacity, waits ? -1 : 0)));
+    long count =
+        hrt_must("epoll_wait", HRT_CALL(epoll_wait(poller->epoll_fd, poller->found,
+                                                   (int)poller->found_capacity, waits ? -1 : 0)));
     for (long index = 0; index < count; index++) call_back(poller, poller->found[index]);
     if ((size_t)count == poller->found_capacity && count < MOST_FOUND) grow(poller);
 }

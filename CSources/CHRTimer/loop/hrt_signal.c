@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 // Signals as counts in an eventfd. The handler may run on any thread of the process.
 #include <pthread.h>

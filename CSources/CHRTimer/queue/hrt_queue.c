@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 // The queue: tokens, the rules of arming, and what the per-class wheels find together.
 #include <errno.h>
@@ -107,8 +108,7 @@ static void arm(struct hrt_queue *queue, struct hrt_class *class, uint32_t index
         hrt_wheel_requeue(queue, class, index);
 }
 
-void hrt_queue_arm(hrt_queue *queue, uint32_t slot, int64_t deadline_ns,
-                   hrt_arm_options options) {
+void hrt_queue_arm(hrt_queue *queue, uint32_t slot, int64_t deadline_ns, hrt_arm_options options) {
     struct hrt_class *class = class_for(queue, options);
     arm(queue, class, slot + 1, hrt_key(deadline_ns), options.tolerance_ns);
 }
@@ -244,7 +244,7 @@ bool hrt_queue_trim(hrt_queue *queue) {
         return true;
     }
     dequeue_unarmed(queue, 0);
-    for (unsigned class = 0; class < HRT_CLASSES; class++) {
+    for (unsigned class = 0; class < HRT_CLASSES; class ++) {
         if (queue->classes[class] == NULL) continue;
         hrt_slab_trim_heaps(queue->classes[class], queue->mapped_count);
         hrt_wheel_trim(queue->classes[class]);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 // A per-class wheel: how nodes go from the wheel through the near tier until they are due, and how
 // the bound of the earliest deadline is kept.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A per-class wheel: wheel, near tier and windows together. The caller passes in the time.
 #ifndef HRT_QUEUE_CLASS_H
 #define HRT_QUEUE_CLASS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 // The near tier, in exact order. It holds armed nodes due in the present tick or before it, nodes
 // due within a second while few timers are armed, and nodes of later buckets that were walked to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HRT_QUEUE_NODE_H
 #define HRT_QUEUE_NODE_H
 

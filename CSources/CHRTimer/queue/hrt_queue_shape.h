@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The structures of a queue. The functions of each part are in its own header: slab, windows, near
 // tier, wheel and per-class wheel. Each header includes only those before it.
 #ifndef HRT_QUEUE_SHAPE_H
@@ -53,7 +54,7 @@ struct hrt_bucket {
 struct hrt_level {
     uint64_t occupied[HRT_OCCUPIED_WORDS];  // bit per bucket with nodes; may be set for a bucket
                                             // that has become empty
-    uint32_t occupied_words;  // bit per word of `occupied` that is not 0
+    uint32_t occupied_words;                // bit per word of `occupied` that is not 0
 };
 
 // What is known about `bound`, the earliest armed key of a per-class wheel.
@@ -146,11 +147,11 @@ struct hrt_queue {
                      // be given out; 0 for none
     uint32_t count;  // timers that exist
     uint32_t armed_count;
-    uint32_t peak;           // the largest `count` since the last trimming ended
-    uint64_t last_sequence;  // of the latest arming, with HRT_ARMED set
+    uint32_t peak;                           // the largest `count` since the last trimming ended
+    uint64_t last_sequence;                  // of the latest arming, with HRT_ARMED set
     struct hrt_class *classes[HRT_CLASSES];  // the first is `class`; the others NULL until needed
     struct hrt_windows windows;
-    struct hrt_class class;           // for timers that are neither precise nor tolerant
+    struct hrt_class class;          // for timers that are neither precise nor tolerant
     uint64_t full[HRT_CHUNKS / 64];  // bit per chunk without a free node
 };
 

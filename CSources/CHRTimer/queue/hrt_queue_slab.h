@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The slab: chunks of nodes and records, each with a list of its free nodes, and the memory of the
 // whole queue.
 #ifndef HRT_QUEUE_SLAB_H

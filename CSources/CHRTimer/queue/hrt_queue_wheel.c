@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 // The wheel: levels of buckets. Each bucket has a few chains of nodes, each level a bit per bucket.
 #include "hrt_queue_wheel.h"

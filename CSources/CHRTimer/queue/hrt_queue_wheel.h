@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The levels of a per-class wheel: nodes are queued by deadline, more coarsely the later they are
 // due.
 #ifndef HRT_QUEUE_WHEEL_H

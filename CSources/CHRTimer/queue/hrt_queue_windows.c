@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 // The windows of timers with tolerance. Their per-class wheel enqueues by deadline like the others.
 // Beside it are the end of each node's window, and a heap of the ends of near nodes. Timers in the
@@ -58,8 +59,7 @@ static void replace(struct hrt_queue *queue, uint32_t place, struct hrt_window_e
 // one.
 static bool find(const struct hrt_queue *queue, uint32_t index, uint32_t *out_place) {
     *out_place = *hrt_window_entry_of(queue, index);
-    return *out_place < queue->windows.count &&
-           queue->windows.heap.ends[*out_place].index == index;
+    return *out_place < queue->windows.count && queue->windows.heap.ends[*out_place].index == index;
 }
 
 void hrt_windows_put(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Windows of timers with tolerance: the latest instants at which they must fire.
 #ifndef HRT_QUEUE_WINDOWS_H
 #define HRT_QUEUE_WINDOWS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include "../include/hrt_thread.h"
 
@@ -42,7 +43,7 @@ static int set_attributes(struct attributes *attributes) {
 struct hrt_thread_origin {
     uint64_t slack_ns;
     uint64_t slice_ns;  // 0 if the kernel does not tell
-    size_t size;  // in bytes; 0 if the processors could not be read
+    size_t size;        // in bytes; 0 if the processors could not be read
     unsigned char processors[];
 };
 

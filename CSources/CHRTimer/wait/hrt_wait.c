@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include "../include/hrt_wait.h"
 
@@ -10,10 +11,10 @@
 
 static int open_kind(hrt_wait *wait) {
     switch (wait->kind) {
-        case HRT_WAIT_FUTEX:
-            return wait->clock == HRT_CLOCK_BOOT ? -ENOTSUP : hrt_futex_probe(wait->clock);
-        case HRT_WAIT_TIMERFD: return hrt_wait_timerfd_open(wait);
-        case HRT_WAIT_LIBEVENT: return hrt_loop_create_for(wait->clock, &wait->loop);
+    case HRT_WAIT_FUTEX:
+        return wait->clock == HRT_CLOCK_BOOT ? -ENOTSUP : hrt_futex_probe(wait->clock);
+    case HRT_WAIT_TIMERFD: return hrt_wait_timerfd_open(wait);
+    case HRT_WAIT_LIBEVENT: return hrt_loop_create_for(wait->clock, &wait->loop);
     }
     return -EINVAL;
 }
@@ -50,9 +51,9 @@ static int libevent_until(hrt_wait *wait, int64_t deadline_ns) {
 
 static int until(hrt_wait *wait, int64_t deadline_ns) {
     switch (wait->kind) {
-        case HRT_WAIT_FUTEX: return hrt_wait_futex_until(wait, deadline_ns);
-        case HRT_WAIT_TIMERFD: return hrt_wait_timerfd_until(wait, deadline_ns);
-        case HRT_WAIT_LIBEVENT: return libevent_until(wait, deadline_ns);
+    case HRT_WAIT_FUTEX: return hrt_wait_futex_until(wait, deadline_ns);
+    case HRT_WAIT_TIMERFD: return hrt_wait_timerfd_until(wait, deadline_ns);
+    case HRT_WAIT_LIBEVENT: return libevent_until(wait, deadline_ns);
     }
     __builtin_unreachable();
 }
@@ -80,9 +81,9 @@ bool hrt_wait_wake_at(hrt_wait *wait, int64_t deadline_ns) {
 void hrt_wait_wake(hrt_wait *wait) {
     if (atomic_exchange(&wait->woken, 1) != 0) return;
     switch (wait->kind) {
-        case HRT_WAIT_FUTEX: hrt_wait_futex_wake(wait); break;
-        case HRT_WAIT_TIMERFD: hrt_wait_timerfd_wake(wait); break;
-        case HRT_WAIT_LIBEVENT: hrt_loop_wake(wait->loop); break;
+    case HRT_WAIT_FUTEX: hrt_wait_futex_wake(wait); break;
+    case HRT_WAIT_TIMERFD: hrt_wait_timerfd_wake(wait); break;
+    case HRT_WAIT_LIBEVENT: hrt_loop_wake(wait->loop); break;
     }
 }
 #endif

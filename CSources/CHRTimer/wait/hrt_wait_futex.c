@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include "../clock/hrt_futex.h"
 #include "hrt_wait_parts.h"

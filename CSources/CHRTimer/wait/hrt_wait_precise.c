@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 // The two parts of a precise wait: a sleep until the spin window, and a spin on the clock.
 #include "../clock/hrt_precise.h"
@@ -17,9 +18,8 @@ int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *wi
                         int64_t *out_now_ns, int64_t *out_spun_ns) {
     *out_spun_ns = 0;
     for (;;) {
-        *out_now_ns =
-            hrt_spin_in_window(&wait->woken, wait->clock, deadline_ns, HRT_SPIN_WINDOW_LONGEST_NS,
-                               window, out_spun_ns);
+        *out_now_ns = hrt_spin_in_window(&wait->woken, wait->clock, deadline_ns,
+                                         HRT_SPIN_WINDOW_LONGEST_NS, window, out_spun_ns);
         // Checks for a wake once more after the deadline, so that a caller that gets TIMED_OUT need
         // not.
         if (atomic_load_explicit(&wait->woken, memory_order_acquire))

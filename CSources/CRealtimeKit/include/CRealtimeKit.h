@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef CREALTIMEKIT_H
 #define CREALTIMEKIT_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef CTASKSCOPE_H
 #define CTASKSCOPE_H
 

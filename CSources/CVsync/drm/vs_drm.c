@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include "vs_drm.h"
 
@@ -24,18 +25,16 @@ typedef struct {
     int knows_last;
 } vs_drm;
 
-static int kernel_open(const char *path) {
-    return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-}
+static int kernel_open(const char *path) { return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK); }
 
 static unsigned size_of(int number) {
     switch (number) {
-        case VS_DRM_GET_CAP: return sizeof(vs_drm_cap);
-        case VS_DRM_WAIT_VBLANK: return sizeof(vs_drm_wait_vblank);
-        case VS_DRM_CRTC_GET_SEQUENCE: return sizeof(vs_drm_get_sequence);
-        case VS_DRM_CRTC_QUEUE_SEQUENCE: return sizeof(vs_drm_queue_sequence);
-        case VS_DRM_MODE_GETRESOURCES: return sizeof(vs_drm_resources);
-        default: return sizeof(vs_drm_crtc);
+    case VS_DRM_GET_CAP: return sizeof(vs_drm_cap);
+    case VS_DRM_WAIT_VBLANK: return sizeof(vs_drm_wait_vblank);
+    case VS_DRM_CRTC_GET_SEQUENCE: return sizeof(vs_drm_get_sequence);
+    case VS_DRM_CRTC_QUEUE_SEQUENCE: return sizeof(vs_drm_queue_sequence);
+    case VS_DRM_MODE_GETRESOURCES: return sizeof(vs_drm_resources);
+    default: return sizeof(vs_drm_crtc);
     }
 }
 
@@ -88,8 +87,10 @@ static int drm_request(vs_source *source, uint64_t refreshes) {
     drm->requested = drm->knows_last ? drm->last + refreshes : 0;
     int status = drm->has_queue ? queue(drm, refreshes) : wait_vblank(drm, refreshes);
     // EINVAL while the CRTC is off: its count may differ when it is on again.
-    if (status == 0) drm->is_waiting = 1;
-    else drm->knows_last = 0;
+    if (status == 0)
+        drm->is_waiting = 1;
+    else
+        drm->knows_last = 0;
     return status;
 }
 
@@ -159,8 +160,8 @@ static int is_on(vs_drm *drm, const vs_drm_crtc *crtc) {
     if (status == 0) return now.active != 0;
     // EINVAL: the CRTC is off, or an old kernel does not have the ioctl.
     if (!crtc->mode_valid) return 0;
-    vs_drm_wait_vblank old = {
-        .type = VS_DRM_VBLANK_RELATIVE | drm->crtc_index << VS_DRM_VBLANK_CRTC_SHIFT};
+    vs_drm_wait_vblank old = {.type = VS_DRM_VBLANK_RELATIVE | drm->crtc_index
+                                                                   << VS_DRM_VBLANK_CRTC_SHIFT};
     // A wait for zero refreshes from now is answered at once.
     return call(drm->calls, drm->source.fd, VS_DRM_WAIT_VBLANK, &old) == 0 ? 1 : -ENOTSUP;
 }

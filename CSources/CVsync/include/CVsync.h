@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef CVSYNC_H
 #define CVSYNC_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef VS_DRM_H
 #define VS_DRM_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include "vs_wayland.h"
 
@@ -183,8 +184,7 @@ static int roundtrip(vs_wayland *wayland, int64_t until_ms) {
 
 // Finds the compositor's wp_presentation and its clock.
 static int find_presentation(vs_wayland *wayland, int answer_within_ms) {
-    static vs_wl_handler handlers[] = {
-        (vs_wl_handler)on_global, (vs_wl_handler)on_global_remove};
+    static vs_wl_handler handlers[] = {(vs_wl_handler)on_global, (vs_wl_handler)on_global_remove};
     int64_t until_ms = vs_now_ms() + answer_within_ms;
     vs_wl_argument arguments[] = {{.n = 0}};
     wayland->registry = wayland->wl->marshal_new(wayland->display, VS_WL_DISPLAY_GET_REGISTRY,
@@ -222,8 +222,7 @@ static int fill(vs_wayland *wayland, void *surface, int answer_within_ms) {
 }
 
 int vs_wayland_open(void *display, void *surface, int flags, int answer_within_ms,
-                    const vs_wl *library, vs_source **out_source,
-                    const char **out_failure) {
+                    const vs_wl *library, vs_source **out_source, const char **out_failure) {
     *out_source = NULL;
     *out_failure = "load libwayland-client.so.0";
     const vs_wl *wl = library ? library : vs_wl_load();

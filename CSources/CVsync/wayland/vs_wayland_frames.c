@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include <stddef.h>
 
@@ -9,11 +10,11 @@ static const vs_wl_interface feedback_interface;
 static const vs_wl_interface *feedback_types[] = {NULL, &feedback_interface};
 static const vs_wl_interface *no_types[7];
 
-static const vs_wl_message presentation_methods[] = {
-    {"destroy", "", no_types}, {"feedback", "on", feedback_types}};
+static const vs_wl_message presentation_methods[] = {{"destroy", "", no_types},
+                                                     {"feedback", "on", feedback_types}};
 static const vs_wl_message presentation_events[] = {{"clock_id", "u", no_types}};
-const vs_wl_interface vs_wayland_presentation = {
-    "wp_presentation", 1, 2, presentation_methods, 1, presentation_events};
+const vs_wl_interface vs_wayland_presentation = {"wp_presentation",    1, 2,
+                                                 presentation_methods, 1, presentation_events};
 
 static const vs_wl_message feedback_events[] = {
     {"sync_output", "o", no_types},
@@ -139,8 +140,8 @@ static void ask_presentation(vs_wayland *wayland) {
     // Now and then requests one even while frames are used: the compositor may answer by now.
     if (!wayland->presentation) return;
     if (believes_frames(wayland) && wayland->frames % RETRY_FRAMES != RETRY_FRAMES - 1) return;
-    static vs_wl_handler handlers[] = {
-        (vs_wl_handler)on_sync_output, (vs_wl_handler)on_presented, (vs_wl_handler)on_discarded};
+    static vs_wl_handler handlers[] = {(vs_wl_handler)on_sync_output, (vs_wl_handler)on_presented,
+                                       (vs_wl_handler)on_discarded};
     for (int place = 0; place < FEEDBACKS; place++) {
         vs_feedback *feedback = &wayland->feedbacks[place];
         if (feedback->proxy) continue;

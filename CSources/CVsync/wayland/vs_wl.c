@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include "vs_wl.h"
 
@@ -11,7 +12,8 @@ typedef struct {
     size_t offset;
 } vs_symbol;
 
-#define SYMBOL(name, member) {name, offsetof(vs_wl, member)}
+#define SYMBOL(name, member)                                                                       \
+    { name, offsetof(vs_wl, member) }
 
 static const vs_symbol symbols[] = {
     SYMBOL("wl_display_connect", connect),
@@ -68,8 +70,7 @@ const vs_wl *vs_wl_load(void) {
 
 vs_wl_proxy *vs_wl_bind(const vs_wl *wl, vs_wl_proxy *registry, uint32_t name,
                         const vs_wl_interface *interface, uint32_t version) {
-    vs_wl_argument arguments[] = {
-        {.u = name}, {.s = interface->name}, {.u = version}, {.n = 0}};
+    vs_wl_argument arguments[] = {{.u = name}, {.s = interface->name}, {.u = version}, {.n = 0}};
     return wl->marshal_bind(registry, VS_WL_REGISTRY_BIND, arguments, interface, version);
 }
 #endif

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include <errno.h>
 #include <stdlib.h>
@@ -6,9 +7,9 @@
 #include "vs_xcb.h"
 
 enum {
-    INPUT_ONLY = 2,             // XCB_WINDOW_CLASS_INPUT_ONLY
+    INPUT_ONLY = 2,              // XCB_WINDOW_CLASS_INPUT_ONLY
     OVERRIDE_REDIRECT = 1 << 9,  // XCB_CW_OVERRIDE_REDIRECT
-    COMPLETE_NOTIFY = 1,        // XCB_PRESENT_EVENT_COMPLETE_NOTIFY
+    COMPLETE_NOTIFY = 1,         // XCB_PRESENT_EVENT_COMPLETE_NOTIFY
     COMPLETE_NOTIFY_MASK = 2,
     KIND_NOTIFY_MSC = 1,  // XCB_PRESENT_COMPLETE_KIND_NOTIFY_MSC
     MODE_INTERLACE = 1 << 4,
@@ -29,9 +30,7 @@ typedef struct {
     int knows_last;
 } vs_x11;
 
-static int has_failed(vs_x11 *x11) {
-    return x11->xcb->has_error(x11->connection) != 0;
-}
+static int has_failed(vs_x11 *x11) { return x11->xcb->has_error(x11->connection) != 0; }
 
 // A target of 0, with a divisor of 0, requests the present count at once.
 static int notify(vs_x11 *x11, uint64_t target_msc) {

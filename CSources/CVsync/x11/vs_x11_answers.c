@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include <stddef.h>
 #include <stdio.h>
@@ -18,8 +19,7 @@ static int connect_local(long number, int is_abstract) {
     // An abstract address begins with a zero byte (unix(7)).
     char *path = address.sun_path + is_abstract;
     int length = snprintf(path, sizeof address.sun_path - 1, "/tmp/.X11-unix/X%ld", number);
-    socklen_t bytes =
-        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+    socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
     int status = HRT_STATUS(connect(fd, (struct sockaddr *)&address, bytes));
     if (status == 0) return fd;
     close(fd);

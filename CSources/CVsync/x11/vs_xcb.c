@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include "vs_xcb.h"
 
@@ -11,7 +12,8 @@ typedef struct {
     size_t offset;
 } vs_symbol;
 
-#define SYMBOL(name, member) {name, offsetof(vs_xcb, member)}
+#define SYMBOL(name, member)                                                                       \
+    { name, offsetof(vs_xcb, member) }
 
 static const vs_symbol core[] = {
     SYMBOL("xcb_connect", connect),

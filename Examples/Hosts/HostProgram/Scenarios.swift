@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenarios, with the conditions that must hold under each host.
 import CGLib
 import Dispatch

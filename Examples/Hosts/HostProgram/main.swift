@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Usage: HostProgram HOST SCENARIO. Exits with 0 if all conditions hold.
 import Glibc
 

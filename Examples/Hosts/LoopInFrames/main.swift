@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A loop in a game engine that polls between its frames, like Godot: calls come at their deadlines, also between two frames. If
 // the engine's poll takes no further descriptors, call process() once per frame, as LoopInSDL does.
 import CFrameLoop

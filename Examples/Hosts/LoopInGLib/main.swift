@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A loop in GLib's main loop, which GTK uses too: timers, the main queue and main actor tasks run beside GLib's own sources.
 import CGLib
 import Dispatch

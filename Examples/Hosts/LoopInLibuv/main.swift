@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A loop in libuv's loop: one poll handle on its descriptor, and one call when that is readable.
 import CUV
 import HRTimer

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A loop in the frames of SDL: due timers are called once per frame. For calls between frames wait for the descriptor, as
 // LoopInFrames does, or run the loop on a thread of its own.
 import CSDL

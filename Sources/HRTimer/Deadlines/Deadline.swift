@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 // Swift 6.5 has all of this in its standard library.
 #if compiler(>=6.2) && !compiler(>=6.5)

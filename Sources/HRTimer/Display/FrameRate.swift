@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// A rate in refreshes a second, as a fraction, since the rates of displays are fractions: 60000/1001, not 59.94.
 ///

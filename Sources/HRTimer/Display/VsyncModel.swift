@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// A model of the phase and the period of a display's refreshes, learnt from a source's samples. It reads no clock: its caller
 /// passes the time in.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 extension EngineCore {
     /// Begins to watch the engine, and returns its observer: from now on the engine's thread notes what it does.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// A timer on another clock than its owner's. It calls a closure when that clock comes to a deadline; the owner then fires
 /// where it always does.

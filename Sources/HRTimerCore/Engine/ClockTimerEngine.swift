@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// A thread that fires timers: it keeps a queue of deadlines, sleeps until the next one, and calls handlers in order.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// An object that is equal to itself alone: a loop, a timer, an engine. Public because it makes public types `Hashable`; of
 /// no use by itself.

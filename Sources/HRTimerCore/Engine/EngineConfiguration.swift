@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 extension AnyTimerEngine {
     /// The configuration from which an engine is made.

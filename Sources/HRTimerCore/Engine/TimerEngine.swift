@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// An engine on the monotonic clock: a thread that fires timers.
 ///

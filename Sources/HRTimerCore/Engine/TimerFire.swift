@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// One fire of a timer on the monotonic clock, as its handler sees it.
 public typealias TimerFire = TimerEngine.Fire

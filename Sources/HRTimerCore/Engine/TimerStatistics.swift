@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// Counts of what a timer, or all timers of an engine or loop, did so far.
 ///

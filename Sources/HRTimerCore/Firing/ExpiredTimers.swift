@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// Timers that were taken out of the queue and have not been fired yet, in order of (deadline, sequence): those that are due,
 /// those of groups that are not served, and those that a precise wait took before their deadline.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// A set of small numbers, for example a loop's modes or groups of timers: one word of bits, and more for numbers above 63.
 package struct NumberSet: Sendable, Hashable {

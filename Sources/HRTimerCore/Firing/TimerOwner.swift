@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// An object that keeps the state of its timer under the core's lock: a source, a loop's timer, a sleep. Its calls are prepared
 /// and finished in the core's own critical sections.

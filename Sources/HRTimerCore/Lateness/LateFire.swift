@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// What is known of a late fire, and what follows from that. Sans-I/O: instants are on one clock that is never set.
 package struct LateFire: Sendable {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// A lateness, split among causes. Each part is taken from what is left of it, so that the parts add up to it exactly.
 package struct LatenessParts: Sendable, Hashable {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// Why a fire was late: its instants, and its lateness split among causes, whose times add up to it.
 ///

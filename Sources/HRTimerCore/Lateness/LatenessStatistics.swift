@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// The causes of the late fires so far that somebody watches for: see `onLate(beyond:)`.
 public struct LatenessStatistics: Sendable, Hashable {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// What is known of a call when it is submitted to a queue, loop, actor or task. Instants are on the monotonic clock.
 package struct SubmittedCall: Sendable {

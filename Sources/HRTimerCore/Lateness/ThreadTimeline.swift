@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// The recent past of a thread that fires timers: when it slept, and when handlers ran. That thread alone writes it, without an
 /// allocation; a fire adds one stretch, and a wait another one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// What an engine requests from the kernel for its own thread, and for the process while the engine lives.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// The dates of a calendar in their order, in nanoseconds of a clock.
 package protocol DateSequence: Sendable {

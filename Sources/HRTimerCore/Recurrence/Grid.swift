@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// Nominal instants at equal intervals, each with a number: the deadlines of a repeating timer, the ticks of a sequence, the
 /// refreshes of a display.

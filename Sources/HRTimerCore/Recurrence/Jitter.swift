@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// A random delay of each call of a repeating timer after its nominal deadline, so that the timers of a thousand machines, or
 /// of a thousand connections, do not fall together.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// What a repeating timer does about nominal deadlines that passed before it could fire.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// How often a timer fires: once, or at an interval with a policy for missed ticks.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// When a timer fires: how often, how far it has come on its grid, and by how much its calls are spread.
 ///

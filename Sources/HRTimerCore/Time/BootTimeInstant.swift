@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// A point on the boot-time clock, in whole nanoseconds: Linux's `CLOCK_BOOTTIME`.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// Conversions between `Duration` and whole nanoseconds. They saturate, and round up so that a deadline computed from a
 /// duration is never earlier than the duration requested.

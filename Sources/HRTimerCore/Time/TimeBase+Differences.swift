@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 // All differences between virtual time and the kernel's. Each is decided in this file and nowhere else: engines, loops and
 // faces ask the questions below, and never ask whether time is virtual (`make lint`).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// A point in time of any of several types, for timers on the monotonic clock: a `MonotonicInstant`, a `Date` or a
 /// `DispatchTime`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// A length of time of any of several types: seconds as `Double` or `Int`, or a `Duration`.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 /// A set of clocks that move only when a program moves them. Any thread.
 package protocol VirtualTime: AnyObject, Sendable {

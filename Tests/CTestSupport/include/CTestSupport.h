@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef CTESTSUPPORT_H
 #define CTESTSUPPORT_H
 
@@ -86,7 +87,8 @@ typedef struct {
 
 // Reads the calling thread's scheduling. Returns 0 or a negative errno.
 int ctest_thread_schedule(ctest_schedule *_Nonnull out_schedule);
-// Likewise of a thread that the calling one starts with pthread_create(3), and of a child of fork(2).
+// Likewise of a thread that the calling one starts with pthread_create(3), and of a child of
+// fork(2).
 int ctest_thread_schedule_of_thread(ctest_schedule *_Nonnull out_schedule);
 int ctest_thread_schedule_of_child(ctest_schedule *_Nonnull out_schedule);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef CTEST_EVENT_BASE_H
 #define CTEST_EVENT_BASE_H
 

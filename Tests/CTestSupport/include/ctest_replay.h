@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef CTEST_REPLAY_H
 #define CTEST_REPLAY_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import HRTimer
 
 /// A model of a loop's timers that follows only the rules of `NSTimer` and `CFRunLoop`: lists that are sorted and searched anew

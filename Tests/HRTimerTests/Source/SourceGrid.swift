@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import HRTimer
 
 /// The nominal deadlines of one source as a model has them: counted one by one, in attoseconds.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import HRTimer
 
 /// What the sources of one engine on a frozen clock must do, in arrays that are searched from end to end, with ticks that are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #if compiler(>=6.2)
 import HRTimer
 import HRTimerTesting

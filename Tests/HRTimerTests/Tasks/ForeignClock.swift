@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import HRTimer
 
 /// A clock that the library does not know: it sleeps by one that it does.

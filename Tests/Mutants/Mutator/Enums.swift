@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import SwiftSyntax
 
 /// For each case that only one enum of the package has, that has no values and whose name no static property has: the case that takes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import SwiftSyntax
 
 /// The functions and initializers that the modules declare, for arguments that can be exchanged: those whose types are the same text

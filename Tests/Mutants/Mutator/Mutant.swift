@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a wrong change is made of.
 enum MutantKind: String {
     case boundary

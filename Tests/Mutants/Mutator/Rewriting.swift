@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Where a mutant is in the file that was written, for the errors of the compiler.
 struct WrittenMutant {
     let mutant: Mutant

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import SwiftSyntax
 
 // What no mutant is made of: no test may depend on it, or it does not compile with a call of `mutant` inside.

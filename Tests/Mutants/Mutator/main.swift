@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mutator TREE NUMBERS: finds the mutants that the files of the tree's modules can have, and puts those with these numbers into them.
 // Prints a line for each mutant: number, file, line, lines in the new file (0-0 if it is not there), kind, function, change, with tabs.
 import Foundation

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenarios that only a process's main thread can show, one for each argument. MainThreadTests runs this program.
 import CHRTimer
 import Dispatch

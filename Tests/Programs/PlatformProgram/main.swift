@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlatformProgram WHAT: the library in restricted environments. PlatformTests runs it. Writes one line.
 import CHRTimer
 import CTestSupport

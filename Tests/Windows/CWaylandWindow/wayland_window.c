@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include "wayland_window.h"
 
@@ -37,19 +38,17 @@ static const vs_wl_message wm_base_methods[] = {
     {"pong", "u", no_types},
 };
 static const vs_wl_message wm_base_events[] = {{"ping", "u", no_types}};
-static const vs_wl_interface wm_base_interface = {"xdg_wm_base", 1, 4, wm_base_methods, 1,
-                                                  wm_base_events};
+static const vs_wl_interface wm_base_interface = {"xdg_wm_base",   1, 4,
+                                                  wm_base_methods, 1, wm_base_events};
 
 static const vs_wl_message xdg_surface_methods[] = {
-    {"destroy", "", no_types},
-    {"get_toplevel", "n", toplevel_types},
-    {"get_popup", "n?oo", no_types},
-    {"set_window_geometry", "iiii", no_types},
+    {"destroy", "", no_types},        {"get_toplevel", "n", toplevel_types},
+    {"get_popup", "n?oo", no_types},  {"set_window_geometry", "iiii", no_types},
     {"ack_configure", "u", no_types},
 };
 static const vs_wl_message xdg_surface_events[] = {{"configure", "u", no_types}};
-static const vs_wl_interface xdg_surface_interface = {"xdg_surface", 1, 5, xdg_surface_methods, 1,
-                                                      xdg_surface_events};
+static const vs_wl_interface xdg_surface_interface = {"xdg_surface",       1, 5,
+                                                      xdg_surface_methods, 1, xdg_surface_events};
 
 static const vs_wl_message toplevel_methods[] = {
     {"destroy", "", no_types},
@@ -69,8 +68,8 @@ static const vs_wl_message toplevel_methods[] = {
 };
 static const vs_wl_message toplevel_events[] = {{"configure", "iia", no_types},
                                                 {"close", "", no_types}};
-static const vs_wl_interface toplevel_interface = {"xdg_toplevel", 1, 14, toplevel_methods, 2,
-                                                   toplevel_events};
+static const vs_wl_interface toplevel_interface = {"xdg_toplevel",   1, 14,
+                                                   toplevel_methods, 2, toplevel_events};
 
 struct wayland_window {
     const vs_wl *wl;
@@ -95,9 +94,7 @@ static void on_size(void *data, vs_wl_proxy *toplevel, int32_t width, int32_t he
     (void)data, (void)toplevel, (void)width, (void)height, (void)states;
 }
 
-static void on_close(void *data, vs_wl_proxy *toplevel) {
-    (void)data, (void)toplevel;
-}
+static void on_close(void *data, vs_wl_proxy *toplevel) { (void)data, (void)toplevel; }
 
 static void on_global(void *data, vs_wl_proxy *registry, uint32_t name, const char *interface,
                       uint32_t version) {
@@ -133,8 +130,7 @@ static vs_wl_proxy *make(wayland_window *window, vs_wl_proxy *by, uint32_t reque
 static int find_globals(wayland_window *window) {
     static vs_wl_handler handlers[] = {(vs_wl_handler)on_global, (vs_wl_handler)on_global_remove};
     const vs_wl *wl = window->wl;
-    window->registry =
-        make(window, window->display, VS_WL_DISPLAY_GET_REGISTRY, wl->registry);
+    window->registry = make(window, window->display, VS_WL_DISPLAY_GET_REGISTRY, wl->registry);
     if (!window->registry) return -ENOMEM;
     wl->add_listener(window->registry, handlers, window);
     int status = roundtrip(window);
@@ -154,10 +150,9 @@ static int make_buffer(wayland_window *window) {
     vs_wl_argument pool_arguments[] = {{.n = 0}, {.h = memory}, {.i = BYTES}};
     vs_wl_proxy *pool =
         wl->marshal_new(window->shm, VS_WL_SHM_CREATE_POOL, pool_arguments, wl->shm_pool);
-    vs_wl_argument arguments[] = {{.n = 0}, {.i = 0}, {.i = SIDE}, {.i = SIDE}, {.i = SIDE * 4},
-                                  {.u = XRGB8888}};
-    window->buffer =
-        wl->marshal_new(pool, VS_WL_SHM_POOL_CREATE_BUFFER, arguments, wl->buffer);
+    vs_wl_argument arguments[] = {{.n = 0},    {.i = 0},        {.i = SIDE},
+                                  {.i = SIDE}, {.i = SIDE * 4}, {.u = XRGB8888}};
+    window->buffer = wl->marshal_new(pool, VS_WL_SHM_POOL_CREATE_BUFFER, arguments, wl->buffer);
     wl->marshal(pool, VS_WL_SHM_POOL_DESTROY, NULL);
     wl->destroy(pool);
     // It may not have been sent yet, but the library keeps a duplicate (wl_closure_marshal).
@@ -228,13 +223,9 @@ int wayland_window_open(const char *name, wayland_window **out_window) {
     return 0;
 }
 
-void *wayland_window_display(wayland_window *window) {
-    return window->display;
-}
+void *wayland_window_display(wayland_window *window) { return window->display; }
 
-void *wayland_window_surface(wayland_window *window) {
-    return window->surface;
-}
+void *wayland_window_surface(wayland_window *window) { return window->surface; }
 
 void wayland_window_draw(wayland_window *window) {
     const vs_wl *wl = window->wl;
@@ -287,8 +278,7 @@ int wayland_window_ask(wayland_window *window, void (*on_answer)(void *context),
         free(asked);
         return -ENOMEM;
     }
-    vs_wl_proxy *callback =
-        make(window, window->display, VS_WL_DISPLAY_SYNC, wl->callback);
+    vs_wl_proxy *callback = make(window, window->display, VS_WL_DISPLAY_SYNC, wl->callback);
     if (callback) wl->add_listener(callback, handlers, asked);
     wl->cancel_read(window->display);
     wl->destroy_queue(queue);
@@ -313,8 +303,8 @@ int wayland_window_dispatch(wayland_window *window) {
 void wayland_window_close(wayland_window *window) {
     const vs_wl *wl = window->wl;
     if (window->toplevel && window->xdg_surface) unmap(window);
-    vs_wl_proxy *rest[] = {window->buffer,  window->surface,    window->wm_base,
-                           window->shm,     window->compositor, window->registry};
+    vs_wl_proxy *rest[] = {window->buffer, window->surface,    window->wm_base,
+                           window->shm,    window->compositor, window->registry};
     for (size_t index = 0; index < sizeof rest / sizeof *rest; index++) {
         if (rest[index]) wl->destroy(rest[index]);
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
 #include "x11_window.h"
 
@@ -40,8 +41,10 @@ typedef struct {
     int (*close)(Display *);
     int (*descriptor)(Display *);
     XID (*root)(Display *);
+    // clang-format off
     XID (*create)(Display *, XID parent, int x, int y, unsigned width, unsigned height,
                   unsigned border, unsigned long border_pixel, unsigned long background);
+    // clang-format on
     int (*select)(Display *, XID window, long mask);
     int (*map)(Display *, XID window);
     int (*focus)(Display *, XID window, int revert_to, unsigned long time);
@@ -60,7 +63,8 @@ typedef struct {
     size_t offset;
 } symbol;
 
-#define SYMBOL(name, member) {name, offsetof(xlib, member)}
+#define SYMBOL(name, member)                                                                       \
+    { name, offsetof(xlib, member) }
 
 static const symbol core[] = {
     SYMBOL("XOpenDisplay", open),
@@ -129,8 +133,8 @@ int x11_window_open(const char *name, x11_window **out_window) {
         free(window);
         return -ECONNREFUSED;
     }
-    window->window = x->create(window->display, x->root(window->display), 0, 0, SIDE, SIDE, 0, 0,
-                               0xffffff);
+    window->window =
+        x->create(window->display, x->root(window->display), 0, 0, SIDE, SIDE, 0, 0, 0xffffff);
     x->select(window->display, window->window, KEY_PRESS_MASK | STRUCTURE_NOTIFY_MASK);
     x->map(window->display, window->window);
     XEvent event;
@@ -143,22 +147,16 @@ int x11_window_open(const char *name, x11_window **out_window) {
     return 0;
 }
 
-int x11_window_descriptor(x11_window *window) {
-    return window->x->descriptor(window->display);
-}
+int x11_window_descriptor(x11_window *window) { return window->x->descriptor(window->display); }
 
 void x11_window_draw(x11_window *window) {
     window->x->clear(window->display, window->window);
     window->x->flush(window->display);
 }
 
-void x11_window_sync(x11_window *window) {
-    window->x->sync(window->display, 0);
-}
+void x11_window_sync(x11_window *window) { window->x->sync(window->display, 0); }
 
-int x11_window_pending(x11_window *window) {
-    return window->x->pending(window->display);
-}
+int x11_window_pending(x11_window *window) { return window->x->pending(window->display); }
 
 int x11_window_take(x11_window *window) {
     XEvent event;

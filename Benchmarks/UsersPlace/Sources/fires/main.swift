@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fires FACE PRECISION HERTZ SECONDS: a repeating timer, alone in its process. Prints the processor time a fire in µs, the
 // median lateness in µs, and the shares of fires within 1 and 5 µs of the deadline in percent.
 import Glibc

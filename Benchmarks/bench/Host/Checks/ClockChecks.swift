@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The clock that deadlines are on, and the hardware that ends waits.
 extension Check {
     private static let clockSource = "/sys/devices/system/clocksource/clocksource0/"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Glibc
 
 // What may take a page, the processor's time or a thread's turn away: memory, control groups, load and interruptions.

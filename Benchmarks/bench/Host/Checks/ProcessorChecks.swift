@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Glibc
 
 // The processors, their frequency, who else may use them, and how deeply they sleep between deadlines.

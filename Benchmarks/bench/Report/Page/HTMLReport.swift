@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Foundation
 
 /// A result as one self-contained page: inline pictures, tables for readers who cannot see them, the machine, and the raw

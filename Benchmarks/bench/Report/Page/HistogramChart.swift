@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One subject's histogram as a picture. The time is logarithmic and the same for all subjects of a page; bars are in
 /// proportion to their counts.
 struct HistogramChart {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The share of exact fires against the cost of a fire: fixed margins as a line, the other subjects as points.
 struct ParetoChart {
     private let shown: [Pareto.Point]

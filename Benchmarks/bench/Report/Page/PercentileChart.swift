@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Glibc
 
 /// Percentile curves of all subjects in one picture: one of each kind in colour, the others thin behind them.

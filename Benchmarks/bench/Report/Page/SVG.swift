@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Glibc
 
 /// Elements of an SVG picture. Colours are classes, so that one style serves light and dark, pages and separate pictures.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The frame of a picture: where the plot lies in it, its grid with labels, and what stands around it.
 struct SVGPlot {
     let width: Double

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// HdrHistogram's text format, in µs as its tools expect it.
 enum HdrText {
     /// Returns the `.hgrm` format: the percentile distribution of one subject, as the Java original's

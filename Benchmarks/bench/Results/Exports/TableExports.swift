@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Tables for other programs, and for pages.
 enum TableExports {
     /// Returns RFC 4180 with a line for each subject or operation; times are in ns, and unknown values are empty.

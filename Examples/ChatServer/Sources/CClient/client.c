@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "client.h"
 
 #include <arpa/inet.h>
@@ -20,7 +21,9 @@ static int connected(int port, int address, int index) {
     int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (descriptor < 0) return -1;
     // An address has some 28,000 ephemeral ports: ip(7), ip_local_port_range. 127.0.0.0/8 is all loopback's.
-    struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002u + (uint32_t)(address + index / 10000))};
+    struct sockaddr_in from = {.sin_family = AF_INET,
+                               .sin_addr.s_addr =
+                                   htonl(0x7f000002u + (uint32_t)(address + index / 10000))};
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (bind(descriptor, (struct sockaddr *)&from, sizeof from) == 0 &&
@@ -62,7 +65,8 @@ int client_run(int port, int address, int count, int rate, double seconds) {
         while (is_talking && sent * 1000000000 / rate <= now - begin_ns) {
             int descriptor = descriptors[rand_r(&random) % count];
             // Who was closed says nothing.
-            if (descriptor >= 0 && send(descriptor, "hello\n", 6, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) errno = 0;
+            if (descriptor >= 0 && send(descriptor, "hello\n", 6, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+                errno = 0;
             sent++;
         }
         struct epoll_event events[256];

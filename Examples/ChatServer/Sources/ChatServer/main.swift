@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A chat server with an idle timeout for each of 50,000 connections: NIO's, and this library's.
 import CClient
 import Foundation

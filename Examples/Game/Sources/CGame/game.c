@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "game.h"
 
 #include <SDL.h>
@@ -9,9 +10,11 @@ enum { WIDTH = 640, HEIGHT = 360 };
 
 const char *game_open(bool with_vsync) {
     if (SDL_Init(SDL_INIT_VIDEO) != 0) return SDL_GetError();
-    window = SDL_CreateWindow("hrtimer", SDL_WINDOWPOS_CENTERED, SDL_WINDOWPOS_CENTERED, WIDTH, HEIGHT, SDL_WINDOW_SHOWN);
+    window = SDL_CreateWindow("hrtimer", SDL_WINDOWPOS_CENTERED, SDL_WINDOWPOS_CENTERED, WIDTH,
+                              HEIGHT, SDL_WINDOW_SHOWN);
     if (!window) return SDL_GetError();
-    renderer = SDL_CreateRenderer(window, -1, SDL_RENDERER_SOFTWARE | (with_vsync ? SDL_RENDERER_PRESENTVSYNC : 0));
+    renderer = SDL_CreateRenderer(
+        window, -1, SDL_RENDERER_SOFTWARE | (with_vsync ? SDL_RENDERER_PRESENTVSYNC : 0));
     return renderer ? NULL : SDL_GetError();
 }
 
@@ -50,7 +53,9 @@ bool game_poll(void) {
     SDL_Event event;
     bool ends = false;
     while (SDL_PollEvent(&event))
-        if (event.type == SDL_QUIT || (event.type == SDL_KEYDOWN && event.key.keysym.sym == SDLK_ESCAPE)) ends = true;
+        if (event.type == SDL_QUIT ||
+            (event.type == SDL_KEYDOWN && event.key.keysym.sym == SDLK_ESCAPE))
+            ends = true;
     return ends;
 }
 
@@ -73,9 +78,12 @@ void game_draw(double paddle, double ball_x, double ball_y) {
 void game_delay_ms(unsigned milliseconds) { SDL_Delay(milliseconds); }
 
 bool game_save_picture(const char *path) {
-    SDL_Surface *surface = SDL_CreateRGBSurfaceWithFormat(0, WIDTH, HEIGHT, 32, SDL_PIXELFORMAT_ARGB8888);
-    bool is_saved = surface && SDL_RenderReadPixels(renderer, NULL, SDL_PIXELFORMAT_ARGB8888, surface->pixels, surface->pitch) == 0 &&
-        SDL_SaveBMP(surface, path) == 0;
+    SDL_Surface *surface =
+        SDL_CreateRGBSurfaceWithFormat(0, WIDTH, HEIGHT, 32, SDL_PIXELFORMAT_ARGB8888);
+    bool is_saved = surface &&
+                    SDL_RenderReadPixels(renderer, NULL, SDL_PIXELFORMAT_ARGB8888, surface->pixels,
+                                         surface->pitch) == 0 &&
+                    SDL_SaveBMP(surface, path) == 0;
     SDL_FreeSurface(surface);
     return is_saved;
 }

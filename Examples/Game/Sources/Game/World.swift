@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Two paddles, of which one mirrors the other, and a ball. They advance in fixed steps.
 struct World: Sendable {
     static let step = Duration.milliseconds(2)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A game in an SDL window, on X11 or Wayland. A display link, SDL_Delay and SDL's own vsync call its frames in turn.
 import CGame
 import Glibc

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef FRAME_LOOP_H
 #define FRAME_LOOP_H
 

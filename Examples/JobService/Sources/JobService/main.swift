@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Hummingbird service with a periodic job, a retry and a graceful shutdown, on HRTimerExecutors and on the standard library's
 // executors.
 import Foundation

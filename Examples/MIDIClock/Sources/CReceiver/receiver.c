@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "receiver.h"
 
 #include <arpa/inet.h>
@@ -32,10 +33,13 @@ int receiver_read(int descriptor, int64_t *stamp_ns) {
     unsigned char byte = 0;
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct timespec))];
     struct iovec vector = {.iov_base = &byte, .iov_len = 1};
-    struct msghdr message = {
-        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    struct msghdr message = {.msg_iov = &vector,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof control};
     if (recvmsg(descriptor, &message, 0) != 1) return -1;
-    for (struct cmsghdr *entry = CMSG_FIRSTHDR(&message); entry; entry = CMSG_NXTHDR(&message, entry)) {
+    for (struct cmsghdr *entry = CMSG_FIRSTHDR(&message); entry;
+         entry = CMSG_NXTHDR(&message, entry)) {
         if (entry->cmsg_level != SOL_SOCKET || entry->cmsg_type != SCM_TIMESTAMPNS) continue;
         struct timespec stamp;
         memcpy(&stamp, CMSG_DATA(entry), sizeof stamp);

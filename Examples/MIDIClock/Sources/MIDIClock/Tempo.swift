@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A piece whose tempo changes abruptly, as when a musician turns the knob.
 struct Tempo: Sendable {
     /// MIDI 1.0, System Real Time messages: 24 clocks per beat.

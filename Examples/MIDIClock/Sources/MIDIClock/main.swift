@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A MIDI clock whose tempo changes, with different ways to wait, measured at the receiver.
 import CReceiver
 import Glibc

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Foundation
 
 /// The results of a program, as written to its file: one row for each way of doing the same thing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Glibc
 
 /// A rod that stands on its end, with a motor at its foot. It falls unless the motor acts every millisecond.

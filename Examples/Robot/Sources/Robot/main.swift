@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A robot's control loop at 1 kHz, with four ways to wait, and why its steps were late.
 import Glibc
 import HRTimer

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef WAYLAND_WINDOW_H
 #define WAYLAND_WINDOW_H
 

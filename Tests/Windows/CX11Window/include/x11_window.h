@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef X11_WINDOW_H
 #define X11_WINDOW_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 /// Connects `count` times to a port of loopback, from several of its addresses, since the ports of one do not suffice; the first is
