@@ -84,7 +84,7 @@ import Testing
             #expect(await engine.awaitSettingResults().filter { !$0.isGranted } == [])
             #expect(
                 await engine.awaitSettingResults().map(\.setting) == [
-                    .threadName, .timerSlack, .processors, .timeSlice,
+                    .threadName, .timerSlack, .timeSlice, .processors,
                 ]
             )
             let seen = Seen(on: engine)
@@ -313,11 +313,11 @@ import Testing
                 await engine.awaitSettingResults().map(\.description) == [
                     "threadName: granted",
                     "timerSlack: refused, takes 1 ns or more: cannot set timerSlack to 0 ns: Invalid argument",
+                    "timeSlice: refused, takes 100 µs ... 100 ms: cannot set timeSlice to 1 s: Invalid argument",
                     "processors: refused, takes numbers of processors that the system has and the process may use: "
                         + "cannot set processors to [-1, 100000]: Invalid argument",
                     "schedulingClass: refused, takes 1 ... 99: cannot set schedulingClass to SCHED_FIFO at priority 100: "
                         + "Invalid argument",
-                    "timeSlice: refused, takes 100 µs ... 100 ms: cannot set timeSlice to 1 s: Invalid argument",
                     "wakeLatency: refused, takes 0 ... 2000 s: cannot set wakeLatency to -1 s by /dev/cpu_dma_latency: "
                         + "Invalid argument",
                 ]

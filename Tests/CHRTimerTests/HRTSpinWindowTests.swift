@@ -189,14 +189,15 @@ import Testing
     }
 
     @Test(
-        "At frame rates 19 of 20 fires are exact by default, for less than 25 µs of spinning each",
+        "At frame rates 9 of 10 fires are exact by default, and 19 of 20 within 2 µs, for less than 23 µs of spinning each",
         arguments: [60, 120, 240]
     )
     func frames(rate: Int64) {
         let outcome = fire(.steady, every: 1_000_000_000 / rate, skipping: 50)
-        #expect(outcome.lateness_ns(0.95) <= 1000)
+        #expect(outcome.lateness_ns(0.9) <= 1000)
+        #expect(outcome.lateness_ns(0.95) <= 2000)
         // Covering the wakes that are ten times as late is not worth the spinning.
-        #expect(outcome.spun_ns < 25_000)
+        #expect(outcome.spun_ns < 23_000)
     }
 
     @Test("With widely spread latencies most fires are exact, within the budget", arguments: [60, 120, 240])

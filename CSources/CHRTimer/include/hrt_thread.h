@@ -39,8 +39,8 @@ void hrt_thread_set_name(const char *_Nonnull name);
 int hrt_thread_set_processors(const uint32_t *_Nonnull processors, size_t count);
 
 // How the kernel schedules the thread, sched(7). `policy` is SCHED_OTHER, SCHED_FIFO, SCHED_RR or
-// SCHED_DEADLINE; `nice` applies to SCHED_OTHER, `priority` to SCHED_FIFO and SCHED_RR, the three
-// times to SCHED_DEADLINE.
+// SCHED_DEADLINE; `nice` applies to SCHED_OTHER, which keeps the thread's slice, `priority` to
+// SCHED_FIFO and SCHED_RR, the three times to SCHED_DEADLINE.
 typedef struct {
     uint32_t policy;
     int32_t nice;

@@ -140,19 +140,6 @@ int hrt_thread_set_processors(const uint32_t *processors, size_t count) {
     return status;
 }
 
-int hrt_thread_set_schedule(const hrt_schedule *schedule) {
-    struct attributes attributes = {
-        .policy = schedule->policy,
-        .flags = RESET_ON_FORK,
-        .nice = schedule->nice,
-        .priority = schedule->priority,
-        .runtime_ns = schedule->runtime_ns,
-        .deadline_ns = schedule->deadline_ns,
-        .period_ns = schedule->period_ns,
-    };
-    return set_attributes(&attributes);
-}
-
 static bool has_slice(const struct attributes *attributes) {
     return attributes->policy == SCHED_OTHER || attributes->policy == SCHED_BATCH;
 }
@@ -160,6 +147,21 @@ static bool has_slice(const struct attributes *attributes) {
 uint64_t hrt_thread_slice_ns(void) {
     struct attributes attributes = {0};
     return get_attributes(&attributes) == 0 && has_slice(&attributes) ? attributes.runtime_ns : 0;
+}
+
+int hrt_thread_set_schedule(const hrt_schedule *schedule) {
+    struct attributes attributes = {
+        .policy = schedule->policy,
+        .flags = RESET_ON_FORK,
+        .nice = schedule->nice,
+        .priority = schedule->priority,
+        // An ordinary thread keeps its slice.
+        .runtime_ns =
+            schedule->policy == SCHED_OTHER ? hrt_thread_slice_ns() : schedule->runtime_ns,
+        .deadline_ns = schedule->deadline_ns,
+        .period_ns = schedule->period_ns,
+    };
+    return set_attributes(&attributes);
 }
 
 int hrt_thread_set_slice_ns(uint64_t slice_ns, bool resets_on_fork) {

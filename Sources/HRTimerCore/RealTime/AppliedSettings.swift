@@ -17,6 +17,9 @@ package struct AppliedSettings: ~Copyable {
         threadName.withCString { hrt_thread_set_name($0) }
         note(.threadName) { () throws(TimerError) in }
         note(.timerSlack) { () throws(TimerError) in try Self.setTimerSlack(settings.timerSlack) }
+        if let timeSlice = settings.timeSlice {
+            note(.timeSlice) { () throws(TimerError) in try Self.setTimeSlice(timeSlice, resetsOnFork: true) }
+        }
         if let processors = settings.processors {
             note(.processors) { () throws(TimerError) in try Self.setProcessors(processors) }
         }
@@ -24,10 +27,6 @@ package struct AppliedSettings: ~Copyable {
             var grantor = SettingResult.Grantor.kernel
             note(.schedulingClass) { () throws(TimerError) in grantor = try schedulingClass.applyToThread() }
             settingResults[settingResults.count - 1].grantor = grantor
-        }
-        // After the class, which brings the default slice with it.
-        if let timeSlice = settings.timeSlice {
-            note(.timeSlice) { () throws(TimerError) in try Self.setTimeSlice(timeSlice, resetsOnFork: true) }
         }
         if settings.locksMemory {
             memoryLock = note(.locksMemory) { () throws(TimerError) in try MemoryLock.hold() }
