@@ -10,9 +10,8 @@ TEST = $(SWIFT) $(if $(BUILD_ONLY),build --build-tests,test --disable-xctest $(i
 # The same of the tests alone, with the two programs that they run and that are no part of them: without snippets and examples.
 TESTS_ALONE = $(if $(BUILD_ONLY),$(foreach product,swift-hrtimerPackageTests GameLoop AtLaunchProgram,\
     $(SWIFT) build --product $(product) $(1) &&) true,$(TEST) $(1))
-# DEBUG_INFO=none leaves out debug information, and with it the line numbers of a sanitizer's report, and the index for editors: a
-# fifth of a build's time.
-INFO = $(if $(DEBUG_INFO),-debug-info-format $(DEBUG_INFO) --disable-index-store)
+# DEBUG_INFO=none leaves out debug information, and with it the line numbers of a sanitizer's report: a sixth of a build's time.
+INFO = $(if $(DEBUG_INFO),-debug-info-format $(DEBUG_INFO))
 only = $(if $(BUILD_ONLY),,--filter '$(1)')
 but = $(if $(BUILD_ONLY),,--skip '$(1)')
 # One optimized build of the tests for all that need one. Without the trait Libevent: nothing else builds the tests so.
@@ -153,9 +152,9 @@ api:  ## whether a public symbol of the release is gone or has changed
 # changes every two seconds: NAME=pareto-loaded ARGS="--load cpu", NAME=pareto-changing ARGS="--load cmd:Benchmarks/changing-load".
 BLOCKS ?= 3
 NAME ?= pareto
-PARETO = --preset thorough --blocks $(BLOCKS) --settle 50 --no-progress --only 'kernel.hybrid.slack-1.*' \
+PARETO = --preset thorough --blocks $(BLOCKS) --settle 50 --no-progress --only 'kernel.called.slack-1.*' \
     --only kernel.bare-loop.slack-1 --only kernel.futex-abs.slack-1 --only kernel.spin-sleep --only kernel.sdl-delay-precise \
-    --only hrtimer.source.precise --only hrtimer.loop-timer.precise --only hrtimer.engine.normal --only hrtimer.source.normal --only hrtimer.loop-timer.normal
+    --only hrtimer.source.precise --only hrtimer.loop-timer.precise --only hrtimer.executor-sleep.precise --only hrtimer.engine.normal --only hrtimer.source.normal --only hrtimer.loop-timer.normal
 pareto:  ## exactness against its cost, beside fixed margins; BLOCKS=n, by hand, ten minutes
 	$(SWIFT) build -c release --product bench
 	for interval in 1ms 4.167ms 16.667ms; do \

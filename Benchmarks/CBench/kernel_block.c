@@ -119,9 +119,15 @@ bool cbench_block_fire_now(cbench_block *block, int64_t deadlines) {
     return cbench_block_fire_for(block, cbench_now_ns(), deadlines);
 }
 
+static void work(int64_t work_ns) {
+    int64_t begun_ns = cbench_now_ns();
+    while (cbench_now_ns() - begun_ns < work_ns) continue;
+}
+
 bool cbench_block_fire_for(cbench_block *block, int64_t woke_ns, int64_t deadlines) {
     cbench_block_order(block);
     bool has_more = take(block, woke_ns, deadlines);
+    if (block->work_ns > 0) work(block->work_ns);
     cbench_block_order(block);
     return has_more;
 }

@@ -21,7 +21,7 @@ void rival_begin(int argc, char **argv) {
     int64_t fires = option(argc, argv, "--fires", 0);
     int64_t interval_ns = option(argc, argv, "--interval", 0);
     if (fires < 1 || interval_ns < 1) {
-        fprintf(stderr, "%s takes --fires, --interval, --phase, --settling, --patience\n", argv[0]);
+        fprintf(stderr, "%s takes a plan: see BlockRecorder.plan\n", argv[0]);
         exit(64);
     }
     block.fires = calloc((size_t)fires, sizeof block.fires[0]);
@@ -29,6 +29,7 @@ void rival_begin(int argc, char **argv) {
     memset(block.fires, 0, (size_t)fires * sizeof block.fires[0]);  // mapped in now
     block.capacity = (size_t)fires;
     block.settling = (size_t)option(argc, argv, "--settling", 0);
+    block.work_ns = option(argc, argv, "--work", 0);
     block.counters = cbench_no_counters();
     int64_t first_ns = cbench_now_ns() + LEAD_NS + option(argc, argv, "--phase", 0);
     int64_t patience_ns = option(argc, argv, "--patience", -1);

@@ -146,6 +146,9 @@ struct DoctorTests {
         #expect(try find("rights.timer-slack") { $0.slack_ns = 50_000 }.verdict == .info)
         #expect(try find("rights.timer-slack") { $0.slack_ns = 100_000 }.verdict == .warn)
         #expect(try find("rights.timer-slack") { $0.slack_ns = 1 }.verdict == .ok)
+        let slice = try find("kernel.time-slice") { $0.slice_ns = 2_800_000 }
+        #expect(slice.value == "each thread's own, by default 2.80 ms")
+        #expect(try find("kernel.time-slice") { $0.slice_ns = 0 }.verdict == .info)
         #expect(try find("rights.nice") { $0.nice = 5 }.verdict == .warn)
         #expect(try find("rights.real-time") { $0.fifoError = EPERM }.verdict == .info)
         #expect(try find("build.configuration") { $0.build = "debug" }.verdict == .warn)

@@ -19,26 +19,24 @@ import Testing
         return try ResultFile.parse(Data(json.utf8), name: "rows").rows
     }
 
-    private let margins = [("kernel.hybrid.slack-1.40us", 2, 30_000), ("kernel.hybrid.slack-1.120us", 8, 60_000)]
+    private let margins = [("kernel.called.slack-1.40us", 2, 30_000), ("kernel.called.slack-1.120us", 8, 60_000)]
 
-    @Test("is linear between two fixed margins, and ends with them")
-    func curve() throws {
-        let pareto = Pareto(try rows(margins), interval_ns: 1_000_000)
-        #expect(pareto.exact(at: 29_999) == nil)
-        #expect(pareto.exact(at: 30_000) == 0.2)
-        #expect(abs(pareto.exact(at: 45_000)! - 0.5) < 1e-9)
-        #expect(pareto.exact(at: 90_000) == 0.8)
-        #expect(pareto.cost(at: 0.1) == 30_000)
-        #expect(abs(pareto.cost(at: 0.5)! - 45_000) < 1e-9)
-        #expect(pareto.cost(at: 0.9) == nil)
+    @Test("holds the loss of a subject against the least loss of a fixed margin, for each bound")
+    func regret() throws {
+        let pareto = Pareto(try rows(margins + [("hrtimer.source.precise", 9, 50_000)]), interval_ns: 1_000_000)
+        let point = try #require(pareto.points.first { $0.id == "hrtimer.source.precise" })
+        // 50 µs and a tenth of 500, over 60 µs and two tenths of 500.
+        #expect(abs(pareto.regret(point, 1)! - 100_000.0 / 160_000) < 1e-9)
+        #expect(pareto.margins.map { pareto.regret($0, 1)! }.min() == 1)
+        let alone = Pareto(try rows([("hrtimer.source.precise", 9, 50_000)]), interval_ns: 1_000_000)
+        #expect(alone.regret(point, 1) == nil && alone.margins.isEmpty)
     }
 
-    @Test("leaves out a margin that costs more and is exact less often than another")
-    func dominated() throws {
-        let all = margins + [("kernel.hybrid.slack-1.60us", 1, 40_000), ("kernel.hybrid.slack-1.200us", 7, 90_000)]
-        let pareto = Pareto(try rows(all), interval_ns: 1_000_000)
-        #expect(abs(pareto.exact(at: 45_000)! - 0.5) < 1e-9)
-        #expect(pareto.points.map(\.id).last == "kernel.hybrid.slack-1.200us")
+    @Test("takes margins whose loop takes the stamp itself only where none calls a handler")
+    func olderMargins() throws {
+        let hybrid = [("kernel.hybrid.slack-1.60us", 10, 1000)]
+        #expect(Pareto(try rows(margins + hybrid), interval_ns: 1_000_000).margins.map(\.id) == margins.map(\.0))
+        #expect(Pareto(try rows(hybrid), interval_ns: 1_000_000).margins.map(\.id) == ["kernel.hybrid.slack-1.60us"])
     }
 
     @Test("counts fires that are late by a microsecond or less as exact, separately for each interval")
@@ -47,16 +45,22 @@ import Testing
         #expect(Pareto.all(all).map(\.interval_ns) == [1_000_000, 16_666_667])
         #expect(
             Pareto.all(all)[1].points == [
-                Pareto.Point(id: "hrtimer.source.precise", exact: 0.9, cpuPerFire_ns: 50_000, early: 0)
+                Pareto.Point(id: "hrtimer.source.precise", shares: [0.9, 0.9], cpuPerFire_ns: 50_000, early: 0)
             ]
         )
     }
 
-    @Test("shows the exact share of fixed margins at a subject's cost, and their cost at its share")
+    @Test("shows shares, cost and regrets of each subject, and over several results their mean and the worst")
     func text() throws {
-        let pareto = Pareto(try rows(margins + [("hrtimer.source.precise", 5, 36_000)]), interval_ns: 1_000_000)
-        let lines = pareto.text.split(separator: "\n")
-        let line = try #require(lines.first { $0.contains("hrtimer.source.precise") })
-        for part in ["50.0 %", "36.0 µs", "3.6 %", "32.0 %", "45.0 µs"] { #expect(line.contains(part), "\(line)") }
+        let all = margins + [("hrtimer.source.precise", 9, 50_000)]
+        let paretos = [
+            Pareto(try rows(all), interval_ns: 1_000_000),
+            Pareto(try rows(margins + [("hrtimer.source.precise", 6, 50_000)]), interval_ns: 1_000_000),
+        ]
+        let line = try #require(paretos[0].text.split(separator: "\n").first { $0.contains("hrtimer.source.precise") })
+        for part in ["90.0 %", "50.0 µs", "5.0 %", "0.63"] { #expect(line.contains(part), "\(line)") }
+        let summary = RegretSummary(paretos).text.split(separator: "\n").first { $0.contains("hrtimer.source.precise") }
+        // The root of 0.625 times 1.5625.
+        for part in ["0.99", "1.56"] { #expect(try #require(summary).contains(part), "\(summary ?? "")") }
     }
 }

@@ -59,6 +59,7 @@ typedef struct {
     int64_t next_deadline_ns;
     size_t settling;  // fires still to leave out, while the timer is learning
     int64_t end_ns;   // the first fire at or after it ends the block; 0 for never
+    int64_t work_ns;  // how long each fire computes after its stamp, as a user's handler would
     int64_t first_deadline_ns;
     cbench_counters counters;
     // Each fire continues from the previous one, on whatever thread that was. The code that calls
@@ -155,6 +156,8 @@ cbench_loop cbench_spin_clock, cbench_spin_tsc, cbench_umwait, cbench_sdl_delay_
     cbench_spin_sleep;
 // Sleeps until `margin_ns` before each deadline, and spins the rest; the margin is above 0.
 int cbench_hybrid(cbench_block *_Nonnull block, int64_t margin_ns);
+// The same for a handler that it knows by its address alone, and that takes the stamp first.
+int cbench_called(cbench_block *_Nonnull block, int64_t margin_ns);
 
 // Only a sleep and a stamp for each deadline.
 cbench_loop cbench_bare_loop;

@@ -5,11 +5,11 @@ import ArgumentParser
 struct ParetoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pareto",
-        abstract: "Shows the share of fires within 1 µs against processor time, beside a thread with a fixed margin.",
+        abstract: "Shows the share of exact fires against processor time, and the regret over the best fixed margin.",
         discussion: """
-            Reads results of `bench run` that measured subjects of kernel.hybrid.slack-1.*, one file or several, as \
-            `make pareto` makes them. The columns at the right say what fixed margins give for a subject's cost, and what they \
-            cost for its share: linear between two margins.
+            Reads results of `bench run` that measured subjects of kernel.called.slack-1.*, one file or several, as \
+            `make pareto` makes them. What a subject loses is its processor time a fire, and 500 µs for each fire that is later \
+            than 5 µs, or than 1 µs. Its regret is that over the least loss of a thread with a fixed margin.
 
             Exit codes: 0 done, 1 a file cannot be read or has no fixed margin, 64 wrong usage.
             """
@@ -26,9 +26,9 @@ struct ParetoCommand: ParsableCommand {
         for name in results {
             let all = Pareto.all(try ResultFile.read(name).rows)
             for pareto in all {
-                guard pareto.points.contains(where: \.isFixed) else {
+                guard !pareto.margins.isEmpty else {
                     throw BenchError(
-                        "\(name) has no fixed margin every \(timeText(pareto.interval_ns)): measure '\(Pareto.fixed)*' too"
+                        "\(name) has no fixed margin every \(timeText(pareto.interval_ns)): measure '\(Pareto.fixed[0])*' too"
                     )
                 }
             }
@@ -36,7 +36,7 @@ struct ParetoCommand: ParsableCommand {
         }
         let fronts = found
         var rendering = common.rendering(.array(fronts.map(\.json))) { _ in
-            fronts.map { $0.text + "\n" }.joined()
+            fronts.map { $0.text + "\n" }.joined() + (fronts.count > 1 ? RegretSummary(fronts).text : "")
         }
         rendering.picture = { ParetoChart.standalone(fronts) }
         try outputs.write(rendering)

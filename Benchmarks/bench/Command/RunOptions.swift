@@ -97,6 +97,16 @@ struct RunOptions: ParsableArguments {
     var spinBudget: Double?
 
     @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "How long each handler computes, 0us to 100ms, as programs do; by default 0us.",
+            valueName: "time"
+        ),
+        transform: time(0...100_000_000, "from 0us to 100ms, such as 100us")
+    )
+    var work: Int64 = 0
+
+    @Option(
         help: ArgumentHelp(
             "What else the machine has to do, in processes of its own: none; cpu, a busy one for each processor; timers:N, "
                 + "one with N timers at \(LoadKind.loadRate_hz) Hz; or cmd:COMMAND.",
@@ -161,7 +171,8 @@ struct RunOptions: ParsableArguments {
                 leastFires: sweep ? 2 : 8,
                 settling: settle,
                 limit_ns: hasDefaultLength ? preset.limit_ns : nil,
-                spinBudget: spinBudget
+                spinBudget: spinBudget,
+                work_ns: work
             )
         }
     }
@@ -172,6 +183,10 @@ struct RunOptions: ParsableArguments {
     var tuning: Tuning { Tuning(isTuned: tune, cpus: cpu, wakeLatency_us: cpuDmaLatency) }
 
     func validate() throws {
+        let shortest_ns = sweep ? 50_000 : interval ?? 1_000_000
+        if work >= shortest_ns {
+            throw ValidationError("--work takes less than the shortest interval, which is \(timeText(shortest_ns))")
+        }
         if sweep, interval != nil {
             throw ValidationError("--sweep has intervals of its own: say --sweep or --interval, not both")
         }

@@ -15,6 +15,7 @@ struct TaskSleepBlockCommand: ParsableCommand {
     @Option var phase: Int64
     @Option var settling: Int
     @Option var patience: Int64?
+    @Option var work: Int64
 
     func run() throws {
         #if compiler(>=6.3)
@@ -27,7 +28,8 @@ struct TaskSleepBlockCommand: ParsableCommand {
             interval_ns: interval,
             phase_ns: phase,
             settling: settling,
-            patience_ns: patience
+            patience_ns: patience,
+            work_ns: work
         )
         let sleeper = Task.detached {
             // Warms up what a process does only once: threads, symbols, the runtime's caches. The parent has done that

@@ -1,44 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The share of exact fires against their cost: the subjects of one result at one interval, and the curve of a thread with
-/// a fixed margin, which sleeps until that time before each deadline and then reads the clock.
+import Foundation
+
+/// Exactness against its cost: the subjects of one result at one interval, and the regret of each over the best fixed margin, which
+/// only hindsight knows.
+///
+/// A fixed margin is a thread that sleeps until that time before each deadline, spins, and calls its handler. What a subject loses
+/// is its processor time a fire, and `worthOfExact_ns` for each fire that is later than the bound.
 struct Pareto: Sendable {
     /// A fire up to this late counts as exact.
     static let exact_ns: Int64 = 1000
-    static let fixed = "kernel.hybrid.slack-1."
+    /// The bounds of the two regrets.
+    static let bounds_ns: [Int64] = [5000, 1000]
+    static let worthOfExact_ns = 500_000.0
+    /// Fixed margins that call a handler; and those of older results, whose loop takes the stamp itself.
+    static let fixed = ["kernel.called.slack-1.", "kernel.hybrid.slack-1."]
 
     struct Point: Sendable, Equatable {
         let id: String
-        /// The share of exact fires, 0 to 1.
-        let exact: Double
+        /// The shares of fires within each bound, 0 to 1.
+        let shares: [Double]
         let cpuPerFire_ns: Double
         let early: Int
 
-        var isFixed: Bool { id.hasPrefix(Pareto.fixed) }
+        /// The share of exact fires.
+        var exact: Double { shares[1] }
+        var isFixed: Bool { Pareto.fixed.contains { id.hasPrefix($0) } }
+
+        /// What a fire loses in the mean.
+        func loss_ns(_ bound: Int) -> Double { cpuPerFire_ns + Pareto.worthOfExact_ns * (1 - shares[bound]) }
     }
 
     let interval_ns: Int64
     /// Sorted by cost.
     let points: [Point]
-    private let curve: [Point]
+    /// The fixed margins among them that regrets are held against.
+    let margins: [Point]
+    /// The least loss of a fixed margin for each bound; nil without margins.
+    private let least_ns: [Double]?
 
     init(_ rows: [ResultRow], interval_ns: Int64) {
         self.interval_ns = interval_ns
         points =
             rows.filter { $0.interval_ns == interval_ns && $0.fires > 0 }
             .compactMap { row in
-                row.cpuPerFire_ns.map {
-                    Point(
-                        id: row.id,
-                        exact: row.distribution.share(upTo: Self.exact_ns),
-                        cpuPerFire_ns: $0,
-                        early: row.early
-                    )
+                row.cpuPerFire_ns.map { cpu_ns in
+                    let shares = Self.bounds_ns.map { row.distribution.share(upTo: $0) }
+                    return Point(id: row.id, shares: shares, cpuPerFire_ns: cpu_ns, early: row.early)
                 }
             }
             .sorted { $0.cpuPerFire_ns < $1.cpuPerFire_ns }
-        // A margin that costs more and gives less than another one is useless.
-        curve = points.filter(\.isFixed)
-            .reduce(into: []) { if ($0.last?.exact ?? -1) < $1.exact { $0.append($1) } }
+        let points = points
+        margins = Self.fixed.map { prefix in points.filter { $0.id.hasPrefix(prefix) } }.first { !$0.isEmpty } ?? []
+        least_ns =
+            margins.isEmpty
+            ? nil
+            : Self.bounds_ns.indices.map { [margins] bound in margins.map { $0.loss_ns(bound) }.min() ?? .infinity }
     }
 
     /// Returns one value for each interval, the shortest first.
@@ -46,26 +62,8 @@ struct Pareto: Sendable {
         Set(rows.map(\.interval_ns)).sorted().map { Pareto(rows, interval_ns: $0) }
     }
 
-    /// Returns the share that fixed margins give for that cost, interpolated linearly; nil if even the cheapest one costs
-    /// more.
-    func exact(at cpuPerFire_ns: Double) -> Double? {
-        guard let first = curve.first, cpuPerFire_ns >= first.cpuPerFire_ns else { return nil }
-        for (low, high) in zip(curve, curve.dropFirst()) where cpuPerFire_ns <= high.cpuPerFire_ns {
-            let part = (cpuPerFire_ns - low.cpuPerFire_ns) / (high.cpuPerFire_ns - low.cpuPerFire_ns)
-            return low.exact + part * (high.exact - low.exact)
-        }
-        return curve.last?.exact
-    }
-
-    /// Returns the cost of fixed margins for that share, interpolated linearly; nil if none reaches it.
-    func cost(at exact: Double) -> Double? {
-        if let first = curve.first, exact <= first.exact { return first.cpuPerFire_ns }
-        for (low, high) in zip(curve, curve.dropFirst()) where exact <= high.exact {
-            let part = (exact - low.exact) / (high.exact - low.exact)
-            return low.cpuPerFire_ns + part * (high.cpuPerFire_ns - low.cpuPerFire_ns)
-        }
-        return nil
-    }
+    /// Returns a subject's loss over the least one of a fixed margin; nil without margins.
+    func regret(_ point: Point, _ bound: Int) -> Double? { least_ns.map { point.loss_ns(bound) / $0[bound] } }
 }
 
 // For people and for programs.
@@ -80,21 +78,18 @@ extension Pareto {
 
     var json: JSONValue { ["interval_ns": JSONValue(interval_ns), "points": table.json] }
 
-    /// A subject's share and cost, and what fixed margins have at the same cost and the same share.
     private var table: Table<Line> {
-        func unlessFixed(_ line: Line, _ cell: Cell) -> Cell { line.element.isFixed ? Cell("", cell.value) : cell }
-        return Table(
+        Table(
             columns: [
                 Column("  subject", "id", isLeft: true) {
                     Cell("\(LetterPlot.letter($0.offset)) \($0.element.id)", .string($0.element.id))
                 },
                 Column("within 1 µs", "within_1us_share") { .share($0.element.exact) },
+                Column("within 5 µs", "within_5us_share") { .share($0.element.shares[0]) },
                 Column("CPU a fire", "cpu_ns_per_fire") { .time($0.element.cpuPerFire_ns) },
                 Column("of a core") { .share($0.element.cpuPerFire_ns / Double(interval_ns)) },
-                Column("fixed margins: share", "fixed_share_at_cost") {
-                    unlessFixed($0, .share(exact(at: $0.element.cpuPerFire_ns)))
-                },
-                Column("cost", "fixed_cost_at_share_ns") { unlessFixed($0, .time(cost(at: $0.element.exact))) },
+                Column("regret, 5 µs", "regret_5us") { .number(regret($0.element, 0), decimals: 2) },
+                Column("regret, 1 µs", "regret_1us") { .number(regret($0.element, 1), decimals: 2) },
             ],
             rows: Array(points.enumerated()),
             note: { $0.element.early > 0 ? "\($0.element.early.grouped) early" : "" }
@@ -111,6 +106,49 @@ extension Pareto {
             plot.put(number, in: column..<column + 1, at: point.exact)
         }
         return plot.lines(marks: [(width - 1, timeText(Int64(most_ns)))], label: percentText)
+    }
+}
+
+/// The regrets of each subject over several results: their geometric mean, and the worst.
+struct RegretSummary: Sendable {
+    private struct Row: Sendable {
+        let id: String
+        /// For each bound, the regret in each result.
+        let regrets: [[Double]]
+
+        func mean(_ bound: Int) -> Double {
+            exp(regrets[bound].map { log($0) }.reduce(0, +) / Double(regrets[bound].count))
+        }
+        func worst(_ bound: Int) -> Double { regrets[bound].max() ?? 1 }
+    }
+
+    private let rows: [Row]
+
+    /// Of the subjects that are in all of them.
+    init(_ paretos: [Pareto]) {
+        let ids = paretos.first?.points.map(\.id) ?? []
+        rows = ids.compactMap { id in
+            let found = paretos.compactMap { pareto in pareto.points.first { $0.id == id }.map { (pareto, $0) } }
+            guard found.count == paretos.count else { return nil }
+            let regrets = Pareto.bounds_ns.indices.map { bound in found.compactMap { $0.0.regret($0.1, bound) } }
+            return regrets.allSatisfy { $0.count == paretos.count } ? Row(id: id, regrets: regrets) : nil
+        }
+        .sorted { $0.mean(0) < $1.mean(0) }
+    }
+
+    var text: String { (["regret over all of these", ""] + table.lines()).joined(separator: "\n") + "\n" }
+
+    private var table: Table<Row> {
+        Table(
+            columns: [
+                Column("subject", isLeft: true) { .text($0.id) },
+                Column("5 µs: mean") { .number($0.mean(0), decimals: 2) },
+                Column("worst") { .number($0.worst(0), decimals: 2) },
+                Column("1 µs: mean") { .number($0.mean(1), decimals: 2) },
+                Column("worst") { .number($0.worst(1), decimals: 2) },
+            ],
+            rows: rows
+        )
     }
 }
 

@@ -36,6 +36,17 @@ extension Explanation {
         )
         .traps(fixedMargin),
         Explanation("kernel.spin-sleep", "clock_nanosleep(…), then sched_yield()", "sched_yield(2)").traps(fixedMargin),
+        Explanation("kernel.called*", "clock_nanosleep(…), then reading the clock, then a call", "clock_nanosleep(2)")
+            .traps(fixedMargin),
+        Explanation(
+            "\(reference).slack-1.slice-100us",
+            "sched_setattr(…, sched_runtime 100 µs), then clock_nanosleep(…)",
+            "sched_setattr(2)"
+        )
+        .against(
+            "\(reference).slack-1",
+            "It matters beside threads that compute, and before Linux 6.12 the kernel ignores it without an error."
+        ),
         Explanation("kernel.hybrid*", "clock_nanosleep(…), then reading the clock", "clock_nanosleep(2)")
             .traps(fixedMargin),
         Explanation(reference, "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, …)", "clock_nanosleep(2)")

@@ -19,6 +19,8 @@ struct Machine: Sendable {
     var online = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
     var allowed = cbench_affinity().nonzeroBitCount
     var slack_ns = Int64(clamping: hrt_thread_timer_slack_ns())
+    /// 0 where threads have no slice of their own.
+    var slice_ns = Int64(clamping: hrt_thread_slice_ns())
     var nice = getpriority(__priority_which_t(0), 0)
     /// The errno of a request for SCHED_FIFO.
     var fifoError = fifoErrorOfFreshThread()

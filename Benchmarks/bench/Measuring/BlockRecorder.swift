@@ -35,13 +35,14 @@ final class BlockRecorder: @unchecked Sendable {
     private let patience_ns: Int64?
 
     /// Makes room for `fires`, on a grid of `interval_ns` that begins `phase_ns` later than the earliest possible time. The
-    /// `settling` fires that come before them are left out.
+    /// `settling` fires that come before them are left out. Each fire computes for `work_ns` after its stamp.
     init(
         fires: Int,
         interval_ns: Int64,
         phase_ns: Int64,
         settling: Int = 0,
         patience_ns: Int64? = nil,
+        work_ns: Int64 = 0,
         spinBudget: Double? = nil
     ) {
         self.interval_ns = interval_ns
@@ -64,6 +65,7 @@ final class BlockRecorder: @unchecked Sendable {
                 next_deadline_ns: 0,
                 settling: settling,
                 end_ns: 0,
+                work_ns: work_ns,
                 first_deadline_ns: 0,
                 counters: cbench_no_counters(),
                 turns: 0,
@@ -200,7 +202,7 @@ extension BlockRecorder {
     var plan: [String] {
         var options: [(String, Int64)] = [
             ("--fires", Int64(block.pointee.capacity)), ("--interval", interval_ns), ("--phase", phase_ns),
-            ("--settling", Int64(settling)),
+            ("--settling", Int64(settling)), ("--work", block.pointee.work_ns),
         ]
         if let patience_ns { options.append(("--patience", patience_ns)) }
         return options.flatMap { [$0, "\($1)"] }

@@ -24,6 +24,8 @@ struct Plan: Sendable {
     let controlled: [Subject]
     /// The spin budget of our own precise engines and loops; nil for their default.
     let spinBudget: Double?
+    /// How long each subject's handler computes.
+    let work_ns: Int64
 
     init(
         subjects: [Subject],
@@ -34,7 +36,8 @@ struct Plan: Sendable {
         leastFires: Int64 = 8,
         settling: Int = 0,
         limit_ns: Int64? = nil,
-        spinBudget: Double? = nil
+        spinBudget: Double? = nil,
+        work_ns: Int64 = 0
     ) {
         precondition(!subjects.isEmpty, "a plan needs a subject")
         self.subjects = subjects
@@ -47,6 +50,7 @@ struct Plan: Sendable {
         // At least `leastFires`, so that a block is meaningful, however long the interval.
         firesPerBlock = Int(max(leastFires, block_ns / interval_ns))
         self.spinBudget = spinBudget
+        self.work_ns = work_ns
         controlled = Self.controlled(of: subjects)
         // Controls are additional subjects, and come last.
         let count = subjects.count + controlled.count

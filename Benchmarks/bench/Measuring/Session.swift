@@ -71,6 +71,7 @@ final class Session {
             phase_ns: turn.phase_ns,
             settling: plan.settling,
             patience_ns: plan.patience_ns(of: result.subject),
+            work_ns: plan.work_ns,
             spinBudget: plan.spinBudget
         )
         why?.begin(fires: plan.firesPerBlock(of: result.subject))

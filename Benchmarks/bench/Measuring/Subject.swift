@@ -63,7 +63,7 @@ struct Subject: Sendable {
     var kind: Kind { Self.kind(of: id) }
 
     static func kind(of id: String) -> Kind {
-        let spinning = ["kernel.spin", "kernel.hybrid", "kernel.sdl-delay-precise", "kernel.umwait"]
+        let spinning = ["kernel.spin", "kernel.hybrid", "kernel.called", "kernel.sdl-delay-precise", "kernel.umwait"]
         if spinning.contains(where: id.hasPrefix) || id.contains("-spin") || id.contains(".precise") {
             return .spinning
         }

@@ -39,6 +39,7 @@ struct JSONReport {
                 "started_unix_ns": JSONValue(first.start.wall_ns),
                 "grants": .array(grants.map { ["name": .string($0.name), "is_granted": .bool($0.error == 0)] }),
                 "spin_budget": JSONValue(first.plan.spinBudget),
+                "work_ns": JSONValue(first.plan.work_ns),
                 "noise_floor": first.noiseFloors.first.map(noiseFloor) ?? .null,
                 "noise_floors": .array(floors),
                 "left_behind": [

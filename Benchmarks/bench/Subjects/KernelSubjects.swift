@@ -81,6 +81,15 @@ extension Subject {
     private static let others =
         [
             CLoop(
+                "\(referenceID).slack-1.slice-100us",
+                "the same, with a time slice of 100 us, which this library's threads ask for too (Linux 6.12)",
+                slack_ns: 1,
+                slice_ns: UInt64(HRT_LEAST_SLICE_NS),
+                unless: [ENOTSUP: "this kernel has one slice for all threads (before Linux 6.12)"]
+            ) {
+                cbench_clock_nanosleep_abs($0)
+            },
+            CLoop(
                 "kernel.sdl-delay-precise",
                 "the algorithm of SDL_DelayPrecise: naps of 1 ms, and a spin by the longest one of the call; slack 1 ns",
                 slack_ns: 1
@@ -96,13 +105,20 @@ extension Subject {
             },
         ] + fixedMargins + calls + timers
 
-    /// The hybrid at several margins that a program might choose.
-    private static let fixedMargins = [20, 40, 60, 80, 120, 200].map { (margin_us: Int64) in
-        CLoop(
-            "kernel.hybrid.slack-1.\(margin_us)us",
-            "sleeps until \(margin_us) us before the deadline, then reads the clock; timer slack 1 ns",
-            slack_ns: 1
-        ) { cbench_hybrid($0, margin_us * 1000) }
+    /// The hybrid at several margins that a program might choose: its loop alone, and with a handler that it calls.
+    private static let fixedMargins = [20, 40, 60, 80, 120, 200].flatMap { (margin_us: Int64) in
+        [
+            CLoop(
+                "kernel.hybrid.slack-1.\(margin_us)us",
+                "sleeps until \(margin_us) us before the deadline, then reads the clock; timer slack 1 ns",
+                slack_ns: 1
+            ) { cbench_hybrid($0, margin_us * 1000) },
+            CLoop(
+                "kernel.called.slack-1.\(margin_us)us",
+                "the same, and calls a handler through a pointer, which takes the stamp, as a program's own does",
+                slack_ns: 1
+            ) { cbench_called($0, margin_us * 1000) },
+        ]
     }
 
     private static let calls = [
@@ -203,6 +219,8 @@ private struct CLoop: Sendable {
     let isOnOurClock: Bool
     /// The timer slack of its thread; nil for what the thread has.
     let slack_ns: UInt64?
+    /// The time slice of its thread, likewise.
+    let slice_ns: UInt64?
     /// For each errno that means missing hardware, the reason.
     let missing: [CInt: String]
     let loop: @Sendable (UnsafeMutablePointer<cbench_block>) -> CInt
@@ -212,6 +230,7 @@ private struct CLoop: Sendable {
         _ explanation: String,
         isOnOurClock: Bool = true,
         slack_ns: UInt64? = nil,
+        slice_ns: UInt64? = nil,
         unless missing: [CInt: String] = [:],
         _ loop: @escaping @Sendable (UnsafeMutablePointer<cbench_block>) -> CInt
     ) {
@@ -219,6 +238,7 @@ private struct CLoop: Sendable {
         self.explanation = explanation
         self.isOnOurClock = isOnOurClock
         self.slack_ns = slack_ns
+        self.slice_ns = slice_ns
         // Compiled out of the kernel, or forbidden in a container.
         let withoutCall = [ENOSYS: "this kernel, or this container, has no such call (ENOSYS)"]
         self.missing = missing.merging(withoutCall) { own, _ in own }
@@ -230,6 +250,9 @@ private struct CLoop: Sendable {
             // The thread ends with its block, as every block's thread does.
             let status = slack_ns.map { hrt_thread_set_timer_slack_ns($0) } ?? 0
             if status != 0 { throw BenchError("timer slack cannot be set (errno \(-status))") }
+            let refusal = slice_ns.map { -hrt_thread_set_slice_ns($0, false) } ?? 0
+            if let reason = missing[refusal] { throw MissingHardware(description: reason) }
+            if refusal != 0 { throw BenchError("the time slice cannot be set (errno \(refusal))") }
             try recorder.fill(loop, orSay: missing)
         }
     }

@@ -76,6 +76,13 @@ extension Check {
             let limit = machine.read("/sys/devices/system/cpu/umwait_control/max_time")
             return Judgement(kinds.joined(separator: ", ") + (limit.map { ", at most \($0) counts" } ?? ""), .ok)
         },
+        Check(
+            "kernel.time-slice",
+            why: "Since Linux 6.12 a thread with a short slice is run sooner on a busy processor; ours ask for 100 µs."
+        ) { machine in
+            if machine.slice_ns == 0 { return Judgement("one for all threads", .info) }
+            return Judgement("each thread's own, by default \(timeText(machine.slice_ns))", .ok)
+        },
         Check("kernel.counters", why: "Instructions for each fire repeat where microseconds do not.") { machine in
             let status = cbench_probe_perf_events()
             let paranoia = machine.read("/proc/sys/kernel/perf_event_paranoid") ?? "?"

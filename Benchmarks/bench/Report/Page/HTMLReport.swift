@@ -95,7 +95,7 @@ struct HTMLReport {
 
     private func pareto(_ rows: [ResultRow], _ interval_ns: Int64) -> String {
         let pareto = Pareto(rows, interval_ns: interval_ns)
-        guard pareto.points.contains(where: \.isFixed) else { return "" }
+        guard !pareto.margins.isEmpty else { return "" }
         return "<h3>Exactness against its cost</h3><figure>\(ParetoChart(pareto, width: 900, height: 420).svg)"
             + "<figcaption>To the right the processor time of a fire, upwards the share of the fires within 1 µs. The line is a "
             + "thread that sleeps until a fixed margin before each deadline and then reads the clock.</figcaption></figure>"

@@ -2,12 +2,14 @@
 /// The share of exact fires against the cost of a fire: fixed margins as a line, the other subjects as points.
 struct ParetoChart {
     private let shown: [Pareto.Point]
+    private let margins: [Pareto.Point]
     private let most_ns: Double
     private let plot: SVGPlot
 
     init(_ pareto: Pareto, width: Double, height: Double) {
         // Subjects that spin all the time are left out: they cost several times the rest, which would be compressed.
         shown = pareto.points.filter { $0.cpuPerFire_ns < Double(pareto.interval_ns) * 0.8 }
+        margins = pareto.margins.filter { [shown] in shown.contains($0) }
         most_ns = max(1000, shown.map(\.cpuPerFire_ns).max() ?? 0) * 1.05
         plot = SVGPlot(width: width, height: height, left: 56, right: 230, top: 10, bottom: height - 46)
     }
@@ -41,14 +43,18 @@ struct ParetoChart {
     }
 
     private var curve: String {
-        let fixed = shown.filter(\.isFixed)
         let line = SVG.polyline(
-            fixed.map { (x: x($0), y: plot.y($0.exact)) },
+            margins.map { (x: x($0), y: plot.y($0.exact)) },
             "other",
             title: "fixed margins, the kernel alone"
         )
-        let labels = fixed.map { point in
-            SVG.text("\(point.id.dropFirst(Pareto.fixed.count))", x(point) + 4, plot.y(point.exact) + 14, "faint small")
+        let labels = margins.map { point in
+            SVG.text(
+                "\(point.id.split(separator: ".").last ?? "")",
+                x(point) + 4,
+                plot.y(point.exact) + 14,
+                "faint small"
+            )
         }
         return line + labels.joined()
     }
