@@ -29,7 +29,7 @@ import Testing
                             "timeSlice: refused, takes Linux 6.12 or newer: cannot set timeSlice to 100 µs: Operation not supported"
                         ])
             )
-            let seen = Seen(on: engine)
+            let seen = SeenThread(on: engine)
             #expect(seen.name == "a-name-that-is-")
             #expect(seen.timerSlack_ns == 1)
             #expect(seen.schedule.policy == UInt32(SCHED_OTHER))
@@ -56,7 +56,7 @@ import Testing
                 configuration.realTime.schedulingClass = schedulingClass
                 let engine = try TimerEngine(configuration)
                 #expect(await engine.awaitSettingResults().last?.description == "schedulingClass: granted")
-                let seen = Seen(on: engine)
+                let seen = SeenThread(on: engine)
                 #expect(seen.schedule.policy == UInt32(policy))
                 #expect(policy == SCHED_OTHER ? seen.schedule.nice == value : seen.schedule.priority == value)
                 if policy == 6 {
@@ -87,104 +87,10 @@ import Testing
                     .threadName, .timerSlack, .timeSlice, .processors,
                 ]
             )
-            let seen = Seen(on: engine)
+            let seen = SeenThread(on: engine)
             #expect(seen.processors == "\(last)")
             #expect(seen.timerSlack_ns == 20_000)
             #expect(cbench_affinity() == before)
-        }
-    }
-
-    @Test(
-        "The thread has a slice of 100 µs or the requested one, and what its handler starts has the default one",
-        .enabled(if: hasSlices, "takes Linux 6.12")
-    )
-    func timeSlice() async {
-        await #expect(processExitsWith: .success) {
-            let default_ns = hrt_thread_slice_ns()
-            let requests: [(Duration?, UInt64)] = [
-                (.microseconds(100), 100_000), (.milliseconds(7), 7_000_000), (nil, default_ns),
-            ]
-            #expect(RealTimeSettings().timeSlice == requests[0].0)
-            for (slice, slice_ns) in requests {
-                var configuration = TimerEngine.Configuration()
-                configuration.realTime.timeSlice = slice
-                let engine = try TimerEngine(configuration)
-                #expect(await engine.awaitSettingResults().count == (slice == nil ? 2 : 3))
-                let seen = Seen(on: engine)
-                #expect(seen.schedule.runtime_ns == slice_ns)
-                #expect(seen.startedSlices_ns == [default_ns, default_ns, default_ns])
-                #expect(seen.schedule.policy == UInt32(SCHED_OTHER) && seen.schedule.nice == 0)
-            }
-            let thread = try TimerLoop.thread(name: "short")
-            let slice_ns = await withCheckedContinuation { continuation in
-                thread.loop.perform { continuation.resume(returning: hrt_thread_slice_ns()) }
-            }
-            #expect(slice_ns == 100_000)
-            await thread.shutdown()
-            #expect(hrt_thread_slice_ns() == default_ns)
-        }
-    }
-
-    @Test(
-        "The slice stays beside a nice value, which children keep as without it; real-time classes have none",
-        .enabled(if: isRoot && hasSlices, "takes CAP_SYS_NICE and Linux 6.12")
-    )
-    func timeSliceOfClasses() async {
-        await #expect(processExitsWith: .success) {
-            for (nice, childsNice) in [(-5, 0), (5, 5)] {
-                var configuration = TimerEngine.Configuration()
-                configuration.realTime.schedulingClass = .other(nice: nice)
-                let seen = Seen(on: try TimerEngine(configuration))
-                #expect(seen.schedule.runtime_ns == 100_000)
-                #expect(Int(seen.schedule.nice) == nice)
-                #expect(Int(seen.thread.nice) == childsNice)
-            }
-            var configuration = TimerEngine.Configuration()
-            configuration.realTime.schedulingClass = .fifo(priority: 1)
-            let engine = try TimerEngine(configuration)
-            #expect(await engine.awaitSettingResults().filter { !$0.isGranted } == [])
-            #expect(Seen(on: engine).schedule.runtime_ns == 0)
-
-            // A negative nice value of the whole process: what handlers start keeps that, too.
-            #expect(setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -3) == 0)
-            let default_ns = hrt_thread_slice_ns()
-            let seen = Seen(on: try TimerEngine())
-            #expect(seen.schedule.runtime_ns == 100_000)
-            #expect(Int(seen.schedule.nice) == -3)
-            #expect(seen.thread.nice == -3)
-            // Nobody tells the kernel to give a thread of the C library's another slice.
-            #expect(seen.startedSlices_ns == [100_000, default_ns, default_ns])
-        }
-    }
-
-    @Test(
-        "A thread of the user's gets the slice that it asks for, later settings keep it, and a forked child has the former one",
-        .enabled(if: hasSlices, "takes Linux 6.12")
-    )
-    func timeSliceOfThread() async {
-        await #expect(processExitsWith: .success) {
-            let batch: Int32 = 3  // SCHED_BATCH, which Glibc's module lacks
-            let seen = await withCheckedContinuation { (continuation: CheckedContinuation<(Seen, [UInt64?]), Never>) in
-                let thread = try? startThread {
-                    let default_ns = hrt_thread_slice_ns()
-                    try? RealTimeSettings.setTimeSliceOfThread(.milliseconds(2))
-                    setpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(hrt_thread_id()), 3)
-                    var parameters = sched_param()
-                    sched_setscheduler(0, batch, &parameters)
-                    let seen = Seen()
-                    continuation.resume(returning: (seen, [2_000_000, default_ns, default_ns]))
-                }
-                if let thread { pthread_detach(thread) }
-            }
-            #expect(seen.0.schedule.runtime_ns == 2_000_000)
-            #expect(seen.0.schedule.nice == 3)
-            #expect(seen.0.schedule.policy == UInt32(batch))
-            #expect(seen.0.startedSlices_ns == seen.1)
-        }
-        for nonsense: Duration in [.zero, .seconds(-1), .microseconds(99), .seconds(1)] {
-            let error = #expect(throws: TimerError.self) { try RealTimeSettings.setTimeSliceOfThread(nonsense) }
-            let description = error.map { "\($0)" } ?? ""
-            #expect(description.hasPrefix("takes 100 µs ... 100 ms: cannot set timeSlice to "), "\(description)")
         }
     }
 
@@ -322,7 +228,7 @@ import Testing
                         + "Invalid argument",
                 ]
             )
-            #expect(Seen(on: engine).schedule.policy == UInt32(SCHED_OTHER))
+            #expect(SeenThread(on: engine).schedule.policy == UInt32(SCHED_OTHER))
             configuration.realTime = RealTimeSettings()
             // The longest that the kernel takes, where it takes any.
             configuration.realTime.wakeLatency = .seconds(2000)
@@ -398,7 +304,7 @@ import Testing
                 let said = result?.description ?? ""
                 #expect(said.hasPrefix("schedulingClass: refused, \(cause)"), "\(said)")
             }
-            #expect(Seen(on: engine).schedule.policy == UInt32(SCHED_OTHER))
+            #expect(SeenThread(on: engine).schedule.policy == UInt32(SCHED_OTHER))
         }
     }
 
@@ -407,45 +313,6 @@ import Testing
         let engine = try TimerEngine()
         engine.shutdown()
         #expect(engine.settingResults.count == 3)
-    }
-}
-
-/// The kernel's view of an engine's thread, read on that thread.
-private struct Seen {
-    var name = ""
-    var timerSlack_ns: UInt64 = 0
-    var processors: String?
-    var schedule = ctest_schedule()
-    /// What is started there has: a thread of the C library's, one of this library's, and a child of fork(2).
-    var thread = ctest_schedule()
-    var libraryThread: ctest_schedule?
-    var child = ctest_schedule()
-
-    /// The slices of all three.
-    var startedSlices_ns: [UInt64?] { [thread.runtime_ns, libraryThread?.runtime_ns, child.runtime_ns] }
-
-    init(on engine: TimerEngine) {
-        let record = Recorder<Seen>()
-        engine.schedule(at: .distantPast) { _ in record.append(Seen()) }
-        while record.count == 0 { pause(.milliseconds(1)) }
-        self = record.all[0]
-    }
-
-    init() {
-        let tid = hrt_thread_id()
-        name = String(Kernel.text(of: "/proc/self/task/\(tid)/comm")?.dropLast() ?? "")
-        timerSlack_ns = UInt64(Kernel.text(of: "/proc/\(tid)/timerslack_ns")?.dropLast() ?? "") ?? 0
-        processors = Kernel.status("Cpus_allowed_list", ofThread: tid)
-        _ = ctest_thread_schedule(&schedule)
-        #expect(ctest_thread_schedule_of_thread(&thread) == 0)
-        #expect(ctest_thread_schedule_of_child(&child) == 0)
-        let started = Recorder<ctest_schedule>()
-        let thread = try? startThread {
-            var schedule = ctest_schedule()
-            if ctest_thread_schedule(&schedule) == 0 { started.append(schedule) }
-        }
-        if let thread { join(thread) }
-        libraryThread = started.all.first
     }
 }
 

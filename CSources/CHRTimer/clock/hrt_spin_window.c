@@ -212,7 +212,7 @@ hrt_spin_outcome hrt_spin_window_outcome(const hrt_spin_window *window) {
 }
 
 static bool is_new(const hrt_spin_window *window) {
-    for (unsigned class = 0; class < HRT_SPIN_WINDOW_CLASSES; class ++)
+    for (unsigned class = 0; class < HRT_SPIN_WINDOW_CLASSES; class += 1)
         if (window->predicted_ns[class] > 0) return false;
     return true;
 }

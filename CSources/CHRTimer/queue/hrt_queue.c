@@ -244,7 +244,7 @@ bool hrt_queue_trim(hrt_queue *queue) {
         return true;
     }
     dequeue_unarmed(queue, 0);
-    for (unsigned class = 0; class < HRT_CLASSES; class ++) {
+    for (unsigned class = 0; class < HRT_CLASSES; class += 1) {
         if (queue->classes[class] == NULL) continue;
         hrt_slab_trim_heaps(queue->classes[class], queue->mapped_count);
         hrt_wheel_trim(queue->classes[class]);

@@ -139,7 +139,7 @@ static size_t chunk_bytes(const struct hrt_queue *queue) {
 
 static int map_chunk(struct hrt_queue *queue, uint32_t number) {
     int status = extend_table(queue, number);
-    for (unsigned class = 0; status == 0 && class < HRT_CLASSES; class ++) {
+    for (unsigned class = 0; status == 0 && class < HRT_CLASSES; class += 1) {
         if (queue->classes[class] != NULL)
             status = hrt_slab_resize_heaps(queue->classes[class], queue->mapped_count + 1);
     }

@@ -165,7 +165,7 @@ int hrt_thread_set_schedule(const hrt_schedule *schedule) {
 }
 
 int hrt_thread_set_slice_ns(uint64_t slice_ns, bool resets_on_fork) {
-    // The kernel would take the nearest one that it has (__setparam_fair in kernel/sched/fair.c).
+    // The kernel would take the nearest one that it has.
     if (slice_ns < HRT_LEAST_SLICE_NS || slice_ns > HRT_MOST_SLICE_NS) return -EINVAL;
     struct attributes attributes = {0};
     int status = get_attributes(&attributes);
