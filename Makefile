@@ -29,7 +29,7 @@ QUEUE = CSources/CHRTimer/queue/*.c $(MODEL) -ICSources/CHRTimer/include -ITests
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-20s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-.PHONY: help build test frozen mutants faults snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
+.PHONY: help build test frozen mutants faults bare snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
     docs names docs-page docs-pictures tutorials agree compare-finds-slower lateness deadline-rounds musl hosts without-libevent not-linux plugins exports async-let-fault protocols \
     async-algorithms model-display pareto rivals figures results instructions replay reuse
@@ -62,6 +62,10 @@ mutants:  ## whether tests find N=200 small wrong changes chosen by SEED=1, in L
 faults:  ## whether tests notice the faults that were mended, put back; FAULTS="name name" for some; by hand
 	SWIFT="$(SWIFT)" Tests/Faults/run $(FAULTS)
 
+# On this machine, where libevent's headers may be: CI calls it on one without.
+bare:  ## a program with HRTimerCore alone, built and run; without libevent's headers also what HRTimer's build says
+	Tests/Bare/run .build/bare
+
 # Each small program in Snippets/, to its end.
 snippets: build  ## the small programs in Snippets/ and Examples/, each to its end
 	for snippet in Snippets/*.swift Examples/*; do if [ -f $$snippet/Package.swift ]; then continue; fi; \
@@ -78,12 +82,14 @@ documentation-code: build  ## compiles all code of README, articles and doc comm
 	build=$$($(SWIFT) build --show-bin-path) && swiftc -typecheck -swift-version 6 -suppress-warnings \
 	    -module-name Documentation -I $$build/Modules -I CSources/CLibevent -I CSources/CVsync/include \
 	    -Xcc -fmodule-map-file=$$build/CHRTimer.build/module.modulemap -Xcc -ICSources/CHRTimer/include \
+	    -Xcc -fmodule-map-file=$$build/CHRLoop.build/module.modulemap -Xcc -ICSources/CHRLoop/include \
 	    -Xcc -fmodule-map-file=$$build/CEnqueueHook.build/module.modulemap -Xcc -ICSources/CEnqueueHook/include \
 	    -Xcc -fmodule-map-file=$$build/CTaskScope.build/module.modulemap -Xcc -ICSources/CTaskScope/include \
 	    -Xcc -fmodule-map-file=$$build/CRealtimeKit.build/module.modulemap -Xcc -ICSources/CRealtimeKit/include \
 	    Tests/Documentation/Prelude.swift $(DOCUMENTATION)/*.swift
 	build=$$($(SWIFT) build --show-bin-path) && client="-I $$build/Modules -I CSources/CLibevent -I CSources/CVsync/include \
 	    -Xcc -fmodule-map-file=$$build/CHRTimer.build/module.modulemap -Xcc -ICSources/CHRTimer/include \
+	    -Xcc -fmodule-map-file=$$build/CHRLoop.build/module.modulemap -Xcc -ICSources/CHRLoop/include \
 	    -Xcc -fmodule-map-file=$$build/CTaskScope.build/module.modulemap -Xcc -ICSources/CTaskScope/include \
 	    -Xcc -fmodule-map-file=$$build/CRealtimeKit.build/module.modulemap -Xcc -ICSources/CRealtimeKit/include" && \
 	    Tests/Documentation/refused Tests/Documentation/Refused/*.swift Tests/Documentation/Accepted/*.swift -- \
@@ -397,10 +403,10 @@ musl:  ## the C core with musl: its checks, the queue's model, a loop
 	mkdir -p .build/musl
 	$(MUSL_CC) -O2 $(MUSL_FLAGS) $(QUEUE) Tests/Fuzz/queue_random.c -o .build/musl/queue_random && .build/musl/queue_random 1000000
 	$(MUSL_CC) -O2 $(MUSL_FLAGS) $(CORE) Tests/Arm64/core_checks.c -o .build/musl/core_checks && .build/musl/core_checks
-	$(MUSL_CC) -O2 $(MUSL_FLAGS) $(CORE) CSources/CHRTimer/loop/*.c Tests/Loop/loop_checks.c -o .build/musl/loop_checks && \
+	$(MUSL_CC) -O2 $(MUSL_FLAGS) $(CORE) -ICSources/CHRLoop/include CSources/CHRLoop/*.c Tests/Loop/loop_checks.c -o .build/musl/loop_checks && \
 	    .build/musl/loop_checks
 	for file in CSources/CVsync/*.c CSources/CVsync/*/*.c CSources/CTaskScope/*.c CSources/CEnqueueHook/*.c CSources/CRealtimeKit/*.c; do \
-	    $(MUSL_CC) $(MUSL_FLAGS) -Wno-array-bounds -ICSources/CVsync/include -ICSources/CTaskScope/include -ICSources/CEnqueueHook/include \
+	    $(MUSL_CC) $(MUSL_FLAGS) -Wno-array-bounds -ICSources/CHRTimer/include -ICSources/CVsync/include -ICSources/CTaskScope/include -ICSources/CEnqueueHook/include \
 	        -c $$file -o .build/musl/other.o || exit 1; done
 
 # Plugins with a copy of the C core each: all can be loaded.

@@ -19,6 +19,8 @@ let package = Package(
     name: "swift-hrtimer",
     products: [
         .library(name: "HRTimer", targets: ["HRTimer"]),
+        // Engines, clocks, sleeps and ticks alone: no library but the C library, no Foundation, no Dispatch. HRTimer exports it.
+        .library(name: "HRTimerCore", targets: ["HRTimerCore"]),
         .library(name: "HRTimerTesting", targets: ["HRTimerTesting"]),
         .library(name: "HRTimerCompat", targets: ["HRTimerCompat"]),
         // Imports Foundation, which nothing else of the library does but for its essentials.
@@ -59,12 +61,22 @@ let package = Package(
         ),
         .target(
             name: "CHRTimer",
-            dependencies: [.target(name: "CLibevent", condition: .when(traits: ["Libevent"]))],
             path: "CSources/CHRTimer",
             cSettings: [
                 .define("_GNU_SOURCE"),
-                .define("HRT_LIBEVENT", .when(traits: ["Libevent"])),
                 // What tests count.
+                .define("HRT_CHECKING", .when(configuration: .debug)),
+                .define("NDEBUG", .when(configuration: .release)),
+            ]
+        ),
+        // What a loop waits in: alone uses libevent.
+        .target(
+            name: "CHRLoop",
+            dependencies: ["CHRTimer", .target(name: "CLibevent", condition: .when(traits: ["Libevent"]))],
+            path: "CSources/CHRLoop",
+            cSettings: [
+                .define("_GNU_SOURCE"),
+                .define("HRT_LIBEVENT", .when(traits: ["Libevent"])),
                 .define("HRT_CHECKING", .when(configuration: .debug)),
                 .define("NDEBUG", .when(configuration: .release)),
             ],
@@ -73,20 +85,25 @@ let package = Package(
         // Loads what it needs of X11 and Wayland when it runs.
         .target(name: "CVsync", path: "CSources/CVsync", cSettings: [.define("_GNU_SOURCE")]),
         // Asks RealtimeKit over D-Bus, whose library it loads when it runs.
-        .target(name: "CRealtimeKit", path: "CSources/CRealtimeKit", cSettings: [.define("_GNU_SOURCE")]),
+        .target(
+            name: "CRealtimeKit",
+            dependencies: ["CHRTimer"],
+            path: "CSources/CRealtimeKit",
+            cSettings: [.define("_GNU_SOURCE")]
+        ),
         // Cancels a part of a task, with the means of Swift's runtime.
         .target(name: "CTaskScope", path: "CSources/CTaskScope"),
         // Glibc, or Musl.
         .target(name: "HRTimerLibc", swiftSettings: strict),
         .target(
             name: "HRTimerCore",
-            dependencies: ["CHRTimer", "CRealtimeKit", "HRTimerLibc"],
+            dependencies: ["CHRTimer", "HRTimerLibc"],
             swiftSettings: strict
         ),
         .target(
             name: "HRTimer",
             dependencies: [
-                "HRTimerCore", "CHRTimer", "CVsync", "CTaskScope", "HRTimerLibc",
+                "HRTimerCore", "CHRTimer", "CHRLoop", "CVsync", "CTaskScope", "CRealtimeKit", "HRTimerLibc",
                 .product(
                     name: "ServiceLifecycle",
                     package: "swift-service-lifecycle",
@@ -283,7 +300,7 @@ let package = Package(
         // Ptrace, and signals by the thousand: what Swift cannot do to itself.
         .target(
             name: "CTestSupport",
-            dependencies: ["CLibevent", "CHRTimer"],
+            dependencies: ["CLibevent", "CHRTimer", "CHRLoop"],
             path: "Tests/CTestSupport",
             cSettings: [.define("_GNU_SOURCE")],
             linkerSettings: [.linkedLibrary("event_core", .when(platforms: [.linux]))]
@@ -354,7 +371,7 @@ let package = Package(
             name: "BackendContractTests",
             // CBench for its count of allocations, which an executable can have but once.
             dependencies: [
-                "HRTimer", "HRTimerCalendar", "CHRTimer", "CBench", "CTestSupport", "TestSupport", "MainThreadProgram",
+                "HRTimer", "HRTimerCalendar", "CHRTimer", "CHRLoop", "CBench", "CTestSupport", "TestSupport", "MainThreadProgram",
                 "AsyncMainProgram", "AppsOnApple", "AppsOnHRTimer", "BlockedPoolProgram", "PlatformProgram",
                 "TestTraits",
             ],

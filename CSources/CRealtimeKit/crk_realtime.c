@@ -12,7 +12,7 @@
 enum { PATIENCE_MS = 2000 };
 
 typedef struct {
-    crk_service service;
+    hrt_realtime_service service;
     int bus;
     const char *title;
     const char *name;
@@ -21,9 +21,9 @@ typedef struct {
 } service;
 
 static const service services[] = {
-    {CRK_REALTIMEKIT, CRK_SYSTEM_BUS, "RealtimeKit", "org.freedesktop.RealtimeKit1",
+    {HRT_REALTIMEKIT, CRK_SYSTEM_BUS, "RealtimeKit", "org.freedesktop.RealtimeKit1",
      "/org/freedesktop/RealtimeKit1", "org.freedesktop.RealtimeKit1"},
-    {CRK_PORTAL, CRK_SESSION_BUS, "the portal", "org.freedesktop.portal.Desktop",
+    {HRT_PORTAL, CRK_SESSION_BUS, "the portal", "org.freedesktop.portal.Desktop",
      "/org/freedesktop/portal/desktop", "org.freedesktop.portal.Realtime"},
 };
 
@@ -32,7 +32,7 @@ typedef struct {
     const crk_dbus *dbus;
     DBusConnection *connection;
     const service *service;
-    crk_answer *answer;
+    hrt_realtime_answer *answer;
 } talk;
 
 static void note(const talk *talk, const char *what) {
@@ -92,7 +92,7 @@ static bool limit_time(const talk *talk, int64_t most_us) {
 static bool request(const talk *talk, uint32_t priority) {
     const service *to = talk->service;
     uint64_t process = (uint64_t)getpid(), thread = (uint64_t)gettid();
-    bool is_portal = to->service == CRK_PORTAL;
+    bool is_portal = to->service == HRT_PORTAL;
     DBusMessage *message =
         talk->dbus->new_call(to->name, to->path, to->interface,
                              is_portal ? "MakeThreadRealtimeWithPID" : "MakeThreadRealtime");
@@ -118,7 +118,7 @@ static bool negotiate(const talk *talk, uint32_t priority) {
 }
 
 static bool try_service(const crk_dbus *dbus, const service *service, uint32_t priority,
-                        crk_answer *answer) {
+                        hrt_realtime_answer *answer) {
     talk talk = {.dbus = dbus, .service = service, .answer = answer};
     crk_error error;
     dbus->error_init(&error);
@@ -135,8 +135,8 @@ static bool try_service(const crk_dbus *dbus, const service *service, uint32_t p
     return is_granted;
 }
 
-int crk_make_thread_realtime(uint32_t priority, crk_answer *out_answer) {
-    *out_answer = (crk_answer){.service = CRK_NOBODY};
+int crk_make_thread_realtime(uint32_t priority, hrt_realtime_answer *out_answer) {
+    *out_answer = (hrt_realtime_answer){.service = HRT_NO_SERVICE};
     const crk_dbus *dbus = crk_load_dbus();
     if (dbus == NULL) {
         snprintf(out_answer->why, sizeof out_answer->why, "there is no libdbus to ask RealtimeKit");

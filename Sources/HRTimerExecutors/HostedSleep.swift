@@ -30,7 +30,7 @@ final class HostedSleep: Sendable {
     /// Begins the sleep. Called on the sleeping task's thread. A sleep with a past deadline ends only after the jobs that
     /// wait there, so that a task that sleeps for no time in a loop lets others run.
     func begin() {
-        if let wait_ns = deadline.remaining_ns { arm(wait_ns) } else { jobs.host.runSoon { [self] in end() } }
+        if let wait_ns = deadline.remaining_ns { arm(wait_ns) } else { jobs.host.submit { [self] in end() } }
     }
 
     private func arm(_ wait_ns: Int64) {

@@ -10,7 +10,7 @@ final class LoopMainExecutor: MainExecutor {
 
     init() {
         let run: JobQueue.Run = { job in job.runSynchronously(on: Executors.main.asUnownedSerialExecutor()) }
-        jobs = JobQueue(.loop(.main), running: run)
+        jobs = JobQueue(TimerLoop.main, running: run)
     }
 
     func enqueue(_ job: consuming ExecutorJob) {

@@ -11,7 +11,6 @@
 
 #include "hrt_clock.h"
 #include "hrt_histogram.h"
-#include "hrt_loop.h"
 #include "hrt_spin_window.h"
 #include "hrt_wait.h"
 
@@ -22,20 +21,6 @@ static void require(bool holds, const char *sentence) {
     fprintf(stderr, "not so: %s\n", sentence);
     abort();
 }
-
-// There is no libevent for that architecture: its park strategy reports that it is not supported.
-int hrt_loop_create_for(hrt_clock clock, hrt_loop **out_loop) {
-    (void)clock;
-    (void)out_loop;
-    return -ENOTSUP;
-}
-void hrt_loop_destroy(hrt_loop *loop) { (void)loop; }
-int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
-    (void)loop;
-    (void)deadline_ns;
-    abort();
-}
-void hrt_loop_wake(hrt_loop *loop) { (void)loop; }
 
 static void check_histogram(void) {
     hrt_histogram *histogram, *sum;

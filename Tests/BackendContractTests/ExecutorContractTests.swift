@@ -76,11 +76,7 @@ struct ExecutorContractTests {
                 lodger.assumeIsolated { $0.calls += 1 }
                 continuation.resume()
             }
-            switch executor.jobs.host {
-            case .engine(let core): _ = core.runSoon(handler)
-            case .loop(let loop):
-                loop.add(LoopTimer(timeInterval: .zero, repeats: false) { _ in handler() }, forMode: .default)
-            }
+            _ = executor.jobs.host.arm(0, tolerance_ns: 0, handler)
         }
         #expect(await lodger.calls == 1)
         end()
@@ -224,10 +220,10 @@ struct ExecutorContractTests {
 
 /// Ten timers, each armed by the one before.
 private final class TenFires: Sendable {
-    private let host: TimerHost
+    private let host: any TimerHost
     private let end: @Sendable () -> Void
 
-    init(_ host: TimerHost, end: @escaping @Sendable () -> Void) {
+    init(_ host: any TimerHost, end: @escaping @Sendable () -> Void) {
         self.host = host
         self.end = end
     }
@@ -257,12 +253,7 @@ enum Home: CaseIterable, Sendable {
 }
 
 extension TimerHost {
-    fileprivate var liveTimers: Int {
-        switch self {
-        case .engine(let core): core.liveTimers
-        case .loop(let loop): loop.liveTimers
-        }
-    }
+    fileprivate var liveTimers: Int { (self as? EngineCore)?.liveTimers ?? (self as! TimerLoop).liveTimers }
 }
 
 private func here() -> pthread_t { pthread_self() }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import CHRTimer
+import CHRLoop
 import Glibc
 import HRTimer
 import TestSupport

@@ -13,8 +13,6 @@ import Testing
     private static let needs: [ParkStrategy: [String]] = [
         .futex: ["futex"],
         .timerfd: ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime", "eventfd2"],
-        .libevent: ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime"]
-            + (hasLibevent ? ["pipe2"] : []),
     ]
     private static let errors = [EPERM, ENOSYS]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import CHRTimer
+import CHRLoop
 import CTestSupport
 import Glibc
 import HRTimer

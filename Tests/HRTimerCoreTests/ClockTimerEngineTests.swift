@@ -190,7 +190,7 @@ import Testing
     @Test("Engines wait by futex by default; on boot time, which the futex lacks, requesting it throws")
     func ways() throws {
         #expect(TimerEngine.Configuration().parkStrategy == .futex)
-        #expect(TimerEngine.Configuration(parkStrategy: .libevent).parkStrategy == .libevent)
+        #expect(TimerEngine.Configuration(parkStrategy: .timerfd).parkStrategy == .timerfd)
         _ = try BootTimeTimerEngine()
         #expect(throws: TimerError.self) { try BootTimeTimerEngine(.init(parkStrategy: .futex)) }
         do {

@@ -25,15 +25,13 @@ typedef enum {
     // An absolute timerfd, a second one for hrt_wait_wake_at, and an eventfd in one epoll set, all
     // edge-triggered and never read. Exempt from timer slack.
     HRT_WAIT_TIMERFD = 1,
-    // The loop of hrt_loop.h, which waits in libevent: four descriptors.
-    HRT_WAIT_LIBEVENT = 2,
 } hrt_wait_kind;
 
 enum { HRT_WAIT_TIMED_OUT = 0, HRT_WAIT_WOKEN = 1 };
 
 // Creates a wait. Returns 0, -ENOMEM, or the errno with which a filter refuses a system call that
 // the kind needs (seccomp(2)). For HRT_WAIT_FUTEX also -ENOTSUP on HRT_CLOCK_BOOT; for
-// HRT_WAIT_TIMERFD and HRT_WAIT_LIBEVENT also -EMFILE, -ENFILE.
+// HRT_WAIT_TIMERFD also -EMFILE, -ENFILE.
 int hrt_wait_create(hrt_wait_kind kind, hrt_clock clock, hrt_wait **out_wait);
 
 // Frees the wait. No thread may be inside a wait or a wake.

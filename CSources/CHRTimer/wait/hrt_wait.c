@@ -14,7 +14,6 @@ static int open_kind(hrt_wait *wait) {
     case HRT_WAIT_FUTEX:
         return wait->clock == HRT_CLOCK_BOOT ? -ENOTSUP : hrt_futex_probe(wait->clock);
     case HRT_WAIT_TIMERFD: return hrt_wait_timerfd_open(wait);
-    case HRT_WAIT_LIBEVENT: return hrt_loop_create_for(wait->clock, &wait->loop);
     }
     return -EINVAL;
 }
@@ -36,24 +35,13 @@ int hrt_wait_create(hrt_wait_kind kind, hrt_clock clock, hrt_wait **out_wait) {
 
 void hrt_wait_destroy(hrt_wait *wait) {
     if (wait->kind == HRT_WAIT_TIMERFD) hrt_wait_timerfd_close(wait);
-    if (wait->kind == HRT_WAIT_LIBEVENT) hrt_loop_destroy(wait->loop);
     free(wait);
-}
-
-static int libevent_until(hrt_wait *wait, int64_t deadline_ns) {
-    for (;;) {
-        int reason = hrt_loop_wait(wait->loop, deadline_ns);
-        if (hrt_wait_consume_wake(wait) == HRT_WAIT_WOKEN) return HRT_WAIT_WOKEN;
-        if (reason == 0) return HRT_WAIT_TIMED_OUT;
-        // The loop reported a wake that was already consumed.
-    }
 }
 
 static int until(hrt_wait *wait, int64_t deadline_ns) {
     switch (wait->kind) {
     case HRT_WAIT_FUTEX: return hrt_wait_futex_until(wait, deadline_ns);
     case HRT_WAIT_TIMERFD: return hrt_wait_timerfd_until(wait, deadline_ns);
-    case HRT_WAIT_LIBEVENT: return libevent_until(wait, deadline_ns);
     }
     __builtin_unreachable();
 }
@@ -83,7 +71,6 @@ void hrt_wait_wake(hrt_wait *wait) {
     switch (wait->kind) {
     case HRT_WAIT_FUTEX: hrt_wait_futex_wake(wait); break;
     case HRT_WAIT_TIMERFD: hrt_wait_timerfd_wake(wait); break;
-    case HRT_WAIT_LIBEVENT: hrt_loop_wake(wait->loop); break;
     }
 }
 #endif

@@ -5,28 +5,24 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "../include/hrt_loop.h"
 #include "../include/hrt_wait.h"
 
 struct hrt_wait {
-    // 1 while a wake is pending. The futex kind sleeps on this word; the other kinds use it to skip
+    // 1 while a wake is pending. The futex kind sleeps on this word; the timerfd uses it to skip
     // waits and needless wakes.
     _Atomic uint32_t woken;
     hrt_wait_kind kind;
     hrt_clock clock;
     int64_t tick_ns;  // hrt_clock_tick_ns of the clock
-    union {
-        struct {
-            int epoll_fd;
-            int timer_fd;
-            int wake_fd;
-            int alarm_fd;  // used in place of timer_fd to wake a suspended system; -1 for none
-            int later_fd;  // a timer that other threads arm, for a wake at a later instant
-            _Atomic int64_t later_ns;  // deadline of later_fd; HRT_NEVER once it has ended a wait
-            int64_t armed_ns;  // the deadline of timer_fd; only the waiting thread touches it
-        } timerfd;
-        hrt_loop *loop;
-    };
+    struct {
+        int epoll_fd;
+        int timer_fd;
+        int wake_fd;
+        int alarm_fd;  // used in place of timer_fd to wake a suspended system; -1 for none
+        int later_fd;  // a timer that other threads arm, for a wake at a later instant
+        _Atomic int64_t later_ns;  // deadline of later_fd; HRT_NEVER once it has ended a wait
+        int64_t armed_ns;  // the deadline of timer_fd; only the waiting thread touches it
+    } timerfd;
 };
 
 static inline int hrt_wait_consume_wake(hrt_wait *wait) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-import CHRTimer
+import CHRLoop
 public import HRTimerCore
 import HRTimerLibc
 

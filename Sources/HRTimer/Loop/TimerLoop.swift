@@ -87,7 +87,7 @@ public final class TimerLoop: Sendable {
     }()
 
     /// Whether the calling thread is the one whose loop this is now, whichever loop it runs innermost.
-    var isOnItsThread: Bool { owner.withLock { isHere($0) } }
+    package var isOnItsThread: Bool { owner.withLock { isHere($0) } }
 
     private func isHere(_ owner: Owner) -> Bool {
         switch owner {
@@ -103,7 +103,7 @@ public final class TimerLoop: Sendable {
         if waiter.isHosted, !core.isInForkedChild { waiter.leaveHost() }
     }
 
-    var time: TimeBase { core.time }
+    package var time: TimeBase { core.time }
     var waiter: LoopWaiter { core.waiter }
     var state: Locked<LoopState> {
         @inline(__always) _read { yield core.state }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-import CHRTimer
+import CHRLoop
 import HRTimerCore
 
 /// A source in a loop, with what the loop's thread has found.

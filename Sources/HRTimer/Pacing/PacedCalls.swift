@@ -36,7 +36,7 @@ final class PacedCalls<Element: Sendable>: Sendable {
         _ handler: @escaping @Sendable (Element) -> Void
     ) {
         let gate = BurstGate<Element>(rule, edges, period_ns: period.nanosecondsOrZero)
-        pacer = Pacer(gate, on: .engine(engine.core))
+        pacer = Pacer(gate, on: engine.core)
         self.engine = engine
         self.place = place
         self.handler = Locked(Handler(call: handler))

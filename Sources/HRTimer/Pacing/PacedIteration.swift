@@ -11,7 +11,7 @@ final class PacedIteration<Element: Sendable, Failure: Error>: Sendable {
     init<Base: AsyncSequence & Sendable>(
         _ base: Base,
         _ gate: BurstGate<Result<Element, Failure>>,
-        on host: TimerHost
+        on host: any TimerHost
     ) where Base.Element == Element, Base.Failure == Failure {
         let pacer = Pacer(gate, on: host)
         self.pacer = pacer

@@ -11,14 +11,14 @@ struct PacedSequence<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable wh
     private let base: Base
     /// A gate to which nothing has come, for each iteration to copy.
     private let gate: BurstGate<Result<Base.Element, Base.Failure>>
-    private let host: @Sendable () -> TimerHost
+    private let host: @Sendable () -> any TimerHost
 
     fileprivate init(
         _ base: Base,
         _ rule: BurstGate<Result<Base.Element, Base.Failure>>.Rule,
         _ edges: BurstEdges,
         _ period: some TimeSpan,
-        host: @escaping @Sendable () -> TimerHost
+        host: @escaping @Sendable () -> any TimerHost
     ) {
         self.base = base
         gate = BurstGate(rule, edges, period_ns: period.nanosecondsOrZero)

@@ -26,10 +26,10 @@ final class Pacer<Element: Sendable>: HostAlarm {
         /// How to wake the taker, while it waits for an element.
         var wake: Callback?
         /// The host's timer, and what it is armed for; `Int64.max` for nothing.
-        var timer: TimerHost.Alarm?
+        var timer: HostTimer?
         var armed_ns = Int64.max
         /// A timer that is never armed, by which the owner tells of its end, if it is not the host.
-        var watch: TimerHost.Alarm?
+        var watch: HostTimer?
 
         var hasPassed: Bool { !older.isEmpty || !passed.isEmpty }
         var isOver: Bool { phase == .ended || phase == .closing && !hasPassed && gate.wake_ns == .max }
@@ -45,15 +45,15 @@ final class Pacer<Element: Sendable>: HostAlarm {
     /// called, and no element is freed, with it held.
     private let state: Locked<State>
     /// The host that was given: when it ends, nothing passes any more.
-    private let owner: TimerHost
+    private let owner: any TimerHost
     /// Measures the periods: the owner or, for the wall clock, whose steps would change a length of time, the shared engine.
-    private let host: TimerHost
+    private let host: any TimerHost
 
-    init(_ gate: BurstGate<Element>, on owner: TimerHost) {
+    init(_ gate: BurstGate<Element>, on owner: any TimerHost) {
         state = Locked(State(gate: gate))
         self.owner = owner
         let isWall = owner.time.clock == .wall
-        host = isWall ? .engine(AnyTimerEngine.shared(on: owner.time.on(.monotonic)).core) : owner
+        host = isWall ? AnyTimerEngine.shared(on: owner.time.on(.monotonic)).core : owner
         var request = TimerRequest()
         request.isOwned = true
         let timer = host.arm(self, request)

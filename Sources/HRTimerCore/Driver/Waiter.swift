@@ -11,15 +11,11 @@ package enum ParkStrategy: Sendable, Hashable, CaseIterable {
     /// Two absolute `timerfd_create(2)` timers, one for the thread and one that other threads set for it, and an
     /// `eventfd(2)`, all under `epoll(7)`: four descriptors. Exempt from timer slack, even where the slack cannot be set.
     case timerfd
-    /// libevent's loop over our timerfd: four descriptors. Without the package's trait `Libevent`, an epoll set: two
-    /// descriptors.
-    case libevent
 
     package var kind: hrt_wait_kind {
         switch self {
         case .futex: HRT_WAIT_FUTEX
         case .timerfd: HRT_WAIT_TIMERFD
-        case .libevent: HRT_WAIT_LIBEVENT
         }
     }
 }

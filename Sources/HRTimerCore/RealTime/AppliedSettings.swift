@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 import CHRTimer
-import CRealtimeKit
 import HRTimerLibc
 
 /// The settings of an engine's or loop's thread: which were granted, and what must be restored.
@@ -163,14 +162,14 @@ extension RealTimeSettings.SchedulingClass {
         _ priority: UInt32,
         _ request: SettingRequest
     ) throws(TimerError) -> SettingResult.Grantor {
-        var answer = crk_answer()
-        let status = crk_make_thread_realtime(priority, &answer)
+        var answer = hrt_realtime_answer()
+        let status = hrt_thread_ask_realtime(priority, &answer)
         let why = withUnsafeBytes(of: answer.why) { bytes in
             String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
         try SettingRequest(operation: "\(request.operation); \(why)", rights: request.rights, range: request.range)
             .check(status)
-        return answer.service == CRK_PORTAL
+        return answer.service == HRT_PORTAL
             ? .portal(priority: Int(answer.priority)) : .realtimeKit(priority: Int(answer.priority))
     }
 }

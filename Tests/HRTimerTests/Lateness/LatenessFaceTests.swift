@@ -225,7 +225,7 @@ import Testing
         loop.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
         let sleeper = Task { [at = at(10)] in
             let plan = Sleeper.Plan(until: at.nanoseconds, tolerance: .zero)
-            try await Sleeper.sleep(on: .loop(loop), plan)
+            try await Sleeper.sleep(on: loop, plan)
         }
         while loop.limitInstant(forMode: .default) == nil { await Task.yield() }
         loop.add(timer(9) { [time] _ in time.advance(by: .milliseconds(4)) }, forMode: .default)

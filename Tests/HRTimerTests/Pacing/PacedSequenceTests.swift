@@ -252,7 +252,7 @@ import Testing
     func loop() {
         let time = ManualTime()
         let loop = TimerLoop(time: time.base)
-        let pacer = Pacer<Int>(BurstGate(.throttle, .both, period_ns: 1_000_000_000), on: .loop(loop))
+        let pacer = Pacer<Int>(BurstGate(.throttle, .both, period_ns: 1_000_000_000), on: loop)
         func run() -> TimerLoop.RunResult { loop.run(for: 10) }
         #expect(run() == .finished)
         for element in 1...3 { #expect(pacer.send(element)) }
@@ -268,7 +268,7 @@ import Testing
     @Test("A loop that ends lets no more elements pass, and wakes who waits for one")
     func loopEnds() {
         let loop = TimerLoop(time: ManualTime().base)
-        let pacer = Pacer<Int>(BurstGate(.throttle, .leading, period_ns: 1_000_000_000), on: .loop(loop))
+        let pacer = Pacer<Int>(BurstGate(.throttle, .leading, period_ns: 1_000_000_000), on: loop)
         let woken = Recorder<Bool>()
         #expect(pacer.wait { woken.append(true) })
         loop.end()

@@ -20,8 +20,8 @@ import Synchronization
     let cpu_ns = hrt_clock_process_cpu_ns()
     do {
         let (wakeups, spun) =
-            if arguments[0].hasPrefix("wait-") {
-                try waits(arguments[0], counts)
+            if arguments[0] == "wait" {
+                try waits(counts)
             } else if let way = ParkStrategy.allCases.first(where: { "\($0)" == arguments[0] }) {
                 try onEngine(way, precision, counts)
             } else {
@@ -64,8 +64,8 @@ private func onEngine(
 }
 
 /// Makes bare waits, without an engine that would look at the clock again.
-private func waits(_ face: String, _ counts: Counts) throws -> (wakeups: UInt64, spun: Duration) {
-    let waiter = try Waiter(face == "wait-futex" ? .futex : .libevent)
+private func waits(_ counts: Counts) throws -> (wakeups: UInt64, spun: Duration) {
+    let waiter = try Waiter(.futex)
     for number in 0..<60 as Range<Int64> {
         let deadline = MonotonicInstant.now.advanced(by: .microseconds(3370 + 17 * number))
         waiter.wait(until: deadline.nanoseconds)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-import HRTimerCore
 
 /// What the consumers of one sequence of ticks share: the plan, which may change while they use it, and who sleeps.
 package final class SharedTicks<Plan: TickPlan>: WallClockListener {
     let time: TimeBase
-    let host: @Sendable () -> TimerHost
+    let host: @Sendable () -> any TimerHost
 
     private struct State: Sendable {
         var plan: Plan
@@ -22,7 +21,7 @@ package final class SharedTicks<Plan: TickPlan>: WallClockListener {
 
     private let state: Locked<State>
 
-    init(_ time: TimeBase, _ plan: Plan, host: @escaping @Sendable () -> TimerHost) {
+    init(_ time: TimeBase, _ plan: Plan, host: @escaping @Sendable () -> any TimerHost) {
         self.time = time
         self.host = host
         state = Locked(State(plan: plan))

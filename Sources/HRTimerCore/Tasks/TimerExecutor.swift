@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-public import HRTimerCore
 
 /// An executor that runs tasks and actors on the thread of an engine or of a loop.
 ///
@@ -25,13 +24,13 @@ public import HRTimerCore
 public final class TimerExecutor: TaskExecutor {
     package let jobs: JobQueue
 
-    private init(_ jobs: JobQueue) {
+    package init(_ jobs: JobQueue) {
         self.jobs = jobs
     }
 
     /// Creates an executor on the thread of an engine, which runs at least as long as the executor exists.
     public convenience init(engine: TimerEngine) {
-        self.init(JobQueue(.engine(engine.core), keeper: engine))
+        self.init(JobQueue(engine.core, keeper: engine))
     }
 
     /// Creates an executor on the thread of an engine of its own.
@@ -39,19 +38,6 @@ public final class TimerExecutor: TaskExecutor {
     /// Throws EAGAIN if no thread can be created.
     public convenience init(name: String = "hrtimer-tasks", precision: TimerPrecision = .normal) throws(TimerError) {
         self.init(engine: try TimerEngine(.init(name: name, precision: precision)))
-    }
-
-    /// Creates an executor inside a loop.
-    ///
-    /// Jobs run whenever the loop runs in one of its common modes, in order with its blocks; see
-    /// `TimerLoop.perform(inModes:order:_:)`.
-    public convenience init(loop: TimerLoop) {
-        self.init(JobQueue(.loop(loop)))
-    }
-
-    /// Creates an executor on a loop's thread, which runs at least as long as the executor exists, unless it is ended.
-    public convenience init(thread: LoopThread) {
-        self.init(JobQueue(.loop(thread.loop), keeper: thread))
     }
 
     /// Runs the job after those that wait.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-package import HRTimerCore
 
 /// Dates as a plan of ticks. It never changes, but the wall clock may be set.
 package struct DateTicks: TickPlan {
@@ -24,7 +23,7 @@ extension DatePosition: TickPosition {
 
 extension SharedTicks<DateTicks> {
     /// Creates the state for ticks of the host's clock.
-    package convenience init(on host: TimerHost, _ dates: any DateSequence, _ policy: MissedTickPolicy) {
+    package convenience init(on host: any TimerHost, _ dates: any DateSequence, _ policy: MissedTickPolicy) {
         self.init(host.time, DateTicks(dates: dates, policy: policy)) { host }
         if time.clock == .wall { WallClockSteps.notify(self, in: time) }
     }

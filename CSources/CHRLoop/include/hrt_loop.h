@@ -5,8 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hrt_clock.h"
-#include "hrt_spin_window.h"
+#include "CHRTimer.h"
 
 // One thread's wait for three things at once: an absolute instant of CLOCK_MONOTONIC, a wake from
 // another thread, and descriptors that become readable or writable. It consists of a libevent
@@ -38,10 +37,6 @@ typedef struct {
 // (evsig_init_ in signal.c), which this library never uses. Without libevent it takes two: the
 // timerfd and the epoll set.
 int hrt_loop_create(hrt_loop *_Nullable *_Nonnull out_loop);
-
-// Creates a loop whose deadlines are on `clock`, and which always waits in libevent (or epoll),
-// never in futex(2). Otherwise like hrt_loop_create.
-int hrt_loop_create_for(hrt_clock clock, hrt_loop *_Nullable *_Nonnull out_loop);
 
 struct event_base;
 

@@ -9,9 +9,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../hrt_status.h"
-#include "../include/hrt_lock.h"
-#include "../include/hrt_signal.h"
+#include "../CHRTimer/hrt_status.h"
+#include "../CHRTimer/include/hrt_lock.h"
+#include "include/hrt_signal.h"
 
 enum { SIGNALS = 65, CLOSED = 0, OPENING = -1 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-public import HRTimerCore
 
 /// A Swift `Clock` whose sleeps an engine fires: `MonotonicClock`, `BootTimeClock` or `WallClock`.
 ///
@@ -98,17 +97,17 @@ public struct EngineClock<Instant: TimerInstant>: Clock {
         return TimerTicks(ticks, policy, isStrict ? .zero : tolerance.asDuration ?? .zero)
     }
 
-    func plan(_ deadline: Instant, _ tolerance: Duration?) -> Sleeper.Plan {
+    package func plan(_ deadline: Instant, _ tolerance: Duration?) -> Sleeper.Plan {
         Sleeper.Plan(until: deadline.nanoseconds, tolerance: isStrict ? .zero : tolerance)
     }
 
     /// The host that fires a sleep that begins now.
-    package var host: TimerHost {
-        if let engine { return .engine(engine.core) }
+    package var host: any TimerHost {
+        if let engine { return engine.core }
         let time = time
         // Only a host on the same clock: sleeps end by this clock's own reading.
         if let host = JobQueue.current?.host, host.time.isSame(as: time), host.time.clock == time.clock { return host }
-        return .engine(AnyTimerEngine.shared(on: time).core)
+        return AnyTimerEngine.shared(on: time).core
     }
 
     private var time: TimeBase { engine?.core.time ?? .current.on(Instant.clock) }

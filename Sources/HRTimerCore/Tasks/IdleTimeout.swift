@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-public import HRTimerCore
 import Synchronization
 
 /// A timeout that calls a handler when nothing has happened for a while: one object for each connection, touched at every

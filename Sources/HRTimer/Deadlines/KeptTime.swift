@@ -5,23 +5,23 @@ import HRTimerCore
 
 /// The host and the request of the timer for a deadline, so that no task need sleep.
 struct KeptTime {
-    let host: TimerHost
+    let host: any TimerHost
     /// Nil for a deadline that never comes.
     let request: TimerRequest?
 
     /// Replaces a host whose thread is the calling one: that thread fires nothing while an operation computes or blocks
     /// there.
-    init(_ host: TimerHost, _ plan: Sleeper.Plan) {
+    init(_ host: any TimerHost, _ plan: Sleeper.Plan) {
         self.host = host.isOnItsThread ? Self.engine(for: host.time.clock) : host
         request = plan.deadline_ns == .max ? nil : plan.request(from: host.time.now_ns)
     }
 
     /// Returns a host whose thread fires only timers for deadlines.
-    private static func engine(for clock: TimerClock) -> TimerHost {
+    private static func engine(for clock: TimerClock) -> any TimerHost {
         switch clock {
-        case .monotonic: .engine(monotonic.engine.core)
-        case .bootTime: .engine(bootTime.engine.core)
-        case .wall: .engine(wall.engine.core)
+        case .monotonic: monotonic.engine.core
+        case .bootTime: bootTime.engine.core
+        case .wall: wall.engine.core
         }
     }
 }
@@ -33,7 +33,7 @@ private let wall = SharedEngine { try WallTimerEngine(.init(name: name, time: $0
 
 /// A clock whose sleeps a host of this library fires, or could fire.
 protocol EngineTimedClock {
-    var host: TimerHost { get }
+    var host: any TimerHost { get }
     /// Returns nil if the instant is not of that clock.
     func plan(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Plan?
 }
@@ -47,7 +47,7 @@ extension EngineClock: EngineTimedClock {
 // As with Task.sleep: on Linux the continuous clock is CLOCK_BOOTTIME, the suspending one CLOCK_MONOTONIC.
 
 extension ContinuousClock: EngineTimedClock {
-    var host: TimerHost { .engine(BootTimeTimerEngine.shared.core) }
+    var host: any TimerHost { BootTimeTimerEngine.shared.core }
 
     func plan(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Plan? {
         (deadline as? Instant).map { .init(rest: now.duration(to: $0), host.time, tolerance as? Duration) }
@@ -55,7 +55,7 @@ extension ContinuousClock: EngineTimedClock {
 }
 
 extension SuspendingClock: EngineTimedClock {
-    var host: TimerHost { MonotonicClock().host }
+    var host: any TimerHost { MonotonicClock().host }
 
     func plan(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Plan? {
         (deadline as? Instant).map { .init(rest: now.duration(to: $0), host.time, tolerance as? Duration) }

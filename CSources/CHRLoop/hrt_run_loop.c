@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
-#include "../include/hrt_run_loop.h"
+#include "include/hrt_run_loop.h"
 
 #include <dlfcn.h>
 #include <errno.h>

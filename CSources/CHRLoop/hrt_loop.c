@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
-#include "../include/hrt_loop.h"
+#include "include/hrt_loop.h"
 
 #include <poll.h>
 #include <stdatomic.h>
@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../clock/hrt_futex.h"
-#include "../clock/hrt_precise.h"
-#include "../clock/hrt_probe.h"
-#include "../clock/hrt_tick.h"
-#include "../clock/hrt_timerfd.h"
-#include "../hrt_status.h"
-#include "../include/hrt_thread.h"
+#include "../CHRTimer/clock/hrt_futex.h"
+#include "../CHRTimer/clock/hrt_precise.h"
+#include "../CHRTimer/clock/hrt_probe.h"
+#include "../CHRTimer/clock/hrt_tick.h"
+#include "../CHRTimer/clock/hrt_timerfd.h"
+#include "../CHRTimer/hrt_status.h"
+#include "../CHRTimer/include/hrt_thread.h"
 #include "hrt_poller.h"
 
 // From <linux/timerfd.h>, which conflicts with glibc's <sys/timerfd.h>.
@@ -36,8 +36,7 @@ struct hrt_loop {
     size_t ready_capacity;  // never less than watch_count: the callback must not allocate
     size_t watch_count;
     int64_t armed_ns;
-    hrt_clock clock;
-    int64_t tick_ns;  // hrt_clock_tick_ns of the clock
+    int64_t tick_ns;  // hrt_clock_tick_ns of the monotonic clock
     int timer_fd;
     bool is_expired;           // timer_fd became readable since it was armed, also for a wake
     bool may_use_futex;        // may sleep in futex(2) while nothing is watched
@@ -87,7 +86,7 @@ static void on_ready(void *context, uint32_t events) {
 }
 
 static int open_descriptors(hrt_loop *loop, struct event_base *host_base) {
-    loop->timer_fd = (int)HRT_CALL(timerfd_create((int)loop->clock, TFD_CLOEXEC | TFD_NONBLOCK));
+    loop->timer_fd = (int)HRT_CALL(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     if (loop->timer_fd < 0) return loop->timer_fd;
     int status = hrt_probe_timer(loop->timer_fd);
     if (status == 0) {
@@ -103,11 +102,10 @@ static int open_descriptors(hrt_loop *loop, struct event_base *host_base) {
                           &loop->timer_interest);
 }
 
-static int create(struct event_base *host_base, hrt_clock clock, hrt_loop **out_loop) {
+static int create(struct event_base *host_base, hrt_loop **out_loop) {
     hrt_loop *loop = calloc(1, sizeof *loop);
     if (loop == NULL) return -ENOMEM;
-    loop->clock = clock;
-    loop->tick_ns = hrt_clock_tick_ns(clock);
+    loop->tick_ns = hrt_clock_tick_ns(HRT_CLOCK_MONOTONIC);
     loop->timer_fd = -1;
     loop->armed_ns = HRT_NEVER;
     int status = open_descriptors(loop, host_base);
@@ -120,17 +118,13 @@ static int create(struct event_base *host_base, hrt_clock clock, hrt_loop **out_
 }
 
 int hrt_loop_create(hrt_loop **out_loop) {
-    int status = create(NULL, HRT_CLOCK_MONOTONIC, out_loop);
+    int status = create(NULL, out_loop);
     if (status == 0) (*out_loop)->may_use_futex = true;
     return status;
 }
 
-int hrt_loop_create_for(hrt_clock clock, hrt_loop **out_loop) {
-    return create(NULL, clock, out_loop);
-}
-
 int hrt_loop_create_on(struct event_base *base, hrt_loop **out_loop) {
-    return create(base, HRT_CLOCK_MONOTONIC, out_loop);
+    return create(base, out_loop);
 }
 
 void hrt_loop_set_host(hrt_loop *loop, void (*on_host)(void *context), void *context) {
@@ -208,7 +202,7 @@ static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
     loop->ready_count = 0;
     atomic_store(&loop->is_in_futex, true);
     do {
-        is_over = hrt_futex_sleep(&loop->woken, loop->clock, wake_ns);
+        is_over = hrt_futex_sleep(&loop->woken, HRT_CLOCK_MONOTONIC, wake_ns);
         found = take_wake(loop);
     } while (found == 0 && !is_over);
     atomic_store(&loop->is_in_futex, false);
@@ -225,15 +219,16 @@ static int wait_for_timer(hrt_loop *loop) {
 }
 
 int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
-    deadline_ns = hrt_tick_reading(loop->clock, loop->tick_ns, deadline_ns);
+    deadline_ns = hrt_tick_reading(HRT_CLOCK_MONOTONIC, loop->tick_ns, deadline_ns);
     bool is_alone = loop->watch_count == 0 && loop->may_use_futex;
-    if (is_alone && (deadline_ns == HRT_NEVER || hrt_clock_now_ns(loop->clock) < deadline_ns)) {
+    if (is_alone &&
+        (deadline_ns == HRT_NEVER || hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) < deadline_ns)) {
         int found = wait_in_futex(loop, deadline_ns);
         if (found != 0) return found;
     }
     for (;;) {
         if (hrt_loop_is_woken(loop)) return hrt_loop_poll(loop);
-        if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(loop->clock) >= deadline_ns)
+        if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) >= deadline_ns)
             return hrt_loop_poll(loop);
         if (deadline_ns != loop->armed_ns || loop->is_expired) {
             arm(loop, deadline_ns);
@@ -250,12 +245,12 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
 
 int hrt_loop_wait_until_spin_window(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window) {
     for (;;) {
-        hrt_early_wake early = hrt_wake_early(loop->clock, deadline_ns, window);
+        hrt_early_wake early = hrt_wake_early(HRT_CLOCK_MONOTONIC, deadline_ns, window);
         // Checks the descriptors once: otherwise timers for which the thread never sleeps would
         // starve them.
         if (early.has_begun) return hrt_loop_poll(loop);
         int found = hrt_loop_wait(loop, early.wake_ns);
-        if (found == 0) hrt_woken_early(loop->clock, early, window);
+        if (found == 0) hrt_woken_early(HRT_CLOCK_MONOTONIC, early, window);
         if (found != 0 || !early.is_first) return found;
     }
 }
@@ -263,15 +258,15 @@ int hrt_loop_wait_until_spin_window(hrt_loop *loop, int64_t deadline_ns, hrt_spi
 int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window, int64_t *out_now_ns,
                   int64_t *out_spun_ns) {
     *out_spun_ns = 0;
-    *out_now_ns =
-        hrt_spin_in_window(&loop->woken, loop->clock, deadline_ns, INT64_MAX, window, out_spun_ns);
+    *out_now_ns = hrt_spin_in_window(&loop->woken, HRT_CLOCK_MONOTONIC, deadline_ns, INT64_MAX,
+                                     window, out_spun_ns);
     return *out_now_ns >= deadline_ns ? 0 : hrt_loop_poll(loop);
 }
 
 void hrt_loop_arm(hrt_loop *loop, int64_t deadline_ns) {
     // Always arms, so that nothing older makes the descriptor readable, not even an expiration
     // after the last poll.
-    arm(loop, hrt_tick_reading(loop->clock, loop->tick_ns, deadline_ns));
+    arm(loop, hrt_tick_reading(HRT_CLOCK_MONOTONIC, loop->tick_ns, deadline_ns));
     if (hrt_loop_is_woken(loop)) make_readable(loop->timer_fd);
 }
 

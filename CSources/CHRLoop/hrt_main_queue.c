@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifdef __linux__
-#include "../include/hrt_main_queue.h"
+#include "include/hrt_main_queue.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -9,8 +9,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../hrt_status.h"
-#include "../include/hrt_fork.h"
+#include "../CHRTimer/hrt_status.h"
+#include "../CHRTimer/include/hrt_fork.h"
 
 // dlsym does not find the functions of a statically linked libdispatch; these declarations do. They
 // are NULL where it is not linked.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-public import HRTimerCore
 
 /// A sequence of ticks of a clock, at intervals or by a calendar: the common interface of `TimerTicks` and the calendar's
 /// ticks.

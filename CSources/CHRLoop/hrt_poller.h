@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../include/hrt_loop.h"
+#include "include/hrt_loop.h"
 
 // Finds out for a loop which of its descriptors are ready. It is a libevent event_base
 // (HRT_LIBEVENT, the package's trait Libevent), or an epoll set of our own. One thread at a time.

@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "../hrt_status.h"
+#include "../CHRTimer/hrt_status.h"
 #include "hrt_poller.h"
 
 // As in libevent (INITIAL_NEVENT and MAX_NEVENT in epoll.c).

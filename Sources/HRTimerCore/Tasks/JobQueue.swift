@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-import HRTimerCore
 import HRTimerLibc
 
 /// A queue of jobs of Swift's runtime, of tasks and actors alike. They run on a host's thread in the order in which they
@@ -9,7 +8,7 @@ package final class JobQueue: SerialExecutor {
     /// Runs an actor's job, if the actor's executor is an object other than this queue.
     package typealias Run = @Sendable (UnownedJob) -> Void
 
-    package let host: TimerHost
+    package let host: any TimerHost
     /// Keeps the thread running: the handle of an engine or of a loop's thread.
     private let keeper: (any AnyObject & Sendable)?
     private let runs: Run?
@@ -32,7 +31,7 @@ package final class JobQueue: SerialExecutor {
         var hasHost = true
     }
 
-    package init(_ host: TimerHost, keeper: (any AnyObject & Sendable)? = nil, running: Run? = nil) {
+    package init(_ host: any TimerHost, keeper: (any AnyObject & Sendable)? = nil, running: Run? = nil) {
         self.host = host
         self.keeper = keeper
         runs = running
@@ -105,7 +104,7 @@ extension JobQueue {
     private func call() {
         let workItem = WorkItem(self)
         guard state.withLock({ $0.hasHost }) else { return workItem.runElsewhere() }
-        host.runSoon { workItem.run() }
+        host.submit { workItem.run() }
     }
 
     /// One call by the host. The jobs run whether the host makes the call or drops it.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-import HRTimerCore
 
 /// What comes next in a sequence of ticks, for all its consumers: a grid or dates.
 package protocol TickPlan: Sendable {

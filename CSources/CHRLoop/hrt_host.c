@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../include/hrt_loop.h"
+#include "include/hrt_loop.h"
 
 #ifdef HRT_LIBEVENT
 

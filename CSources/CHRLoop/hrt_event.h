@@ -2,9 +2,17 @@
 #ifndef HRT_EVENT_H
 #define HRT_EVENT_H
 
+#if defined(__has_include)
+#if !__has_include(<event2/event.h>)
+// One line that says what to do, and ends the build before the errors that would follow.
+#pragma clang diagnostic fatal "-W#warnings"
+#warning                                                                                           \
+    "libevent's headers are missing: apt install libevent-dev, or depend on HRTimer without the trait Libevent (traits: [])"
+#endif
+#endif
 #include <event2/event.h>
 
-#include "../hrt_status.h"
+#include "../CHRTimer/hrt_status.h"
 
 // Makes a base call back as long as the descriptor is ready. Returns 0, -ENOMEM, or the errno with
 // which the base's backend refuses the descriptor.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-import HRTimerCore
 import Synchronization
 
 /// One sleep. It resumes its task exactly once, at the first of these: its deadline, a cancellation, an interruption, the
@@ -8,11 +7,11 @@ import Synchronization
 ///
 /// The task and its timer hold it. The outcome is in `phase`, and the resumption carries no value, since Thread Sanitizer
 /// does not see the resumption (the runtime's `swift_continuation_await`).
-final class Sleeper: HostAlarm, @unchecked Sendable {
+package final class Sleeper: HostAlarm, @unchecked Sendable {
     // Sendable: `continuation`, `alarm` and `submission` are written before the phase that lets other threads read them.
 
     /// The reason why a sleep ended.
-    enum Outcome: Int {
+    package enum Outcome: Int {
         case deadline = 16
         case cancellation
         /// The sleep was interrupted. The consumer that planned it plans again.
@@ -32,8 +31,8 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
     private let phase = Atomic(Phase.idle)
     // Unsafe: the sleeper itself ensures that it is resumed exactly once; the checked kind would allocate.
     private var continuation: UnsafeContinuation<Void, Never>?
-    private var alarm: TimerHost.Alarm?
-    private let host: TimerHost
+    private var alarm: HostTimer?
+    private let host: any TimerHost
     private let jobs: JobQueue?
     /// Written by the host's thread before the deadline ends the sleep.
     private var submission: SubmittedCall?
@@ -45,7 +44,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
     /// When an early call was made: -1 before, and 0 for a sleep without an early call.
     private let firedAt_ns = Atomic<Int64>(0)
 
-    private init(_ host: TimerHost, resumingOn jobs: JobQueue?) {
+    private init(_ host: any TimerHost, resumingOn jobs: JobQueue?) {
         self.host = host
         self.jobs = jobs
     }
@@ -96,8 +95,8 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
         }
     }
 
-    func deadlineHasCome() {
-        if let observer = host.observer { submission = observer.submission() }
+    package func deadlineHasCome() {
+        if let observer = host.latenessObserver { submission = observer.submission() }
         if firedAt_ns.load(ordering: .relaxed) < 0 { firedAt_ns.store(host.time.now_ns, ordering: .relaxed) }
         if let jobs {
             jobs.resuming { end(.deadline) }
@@ -106,28 +105,28 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
         }
     }
 
-    func coreHasEnded() { end(.cancellation) }
+    package func coreHasEnded() { end(.cancellation) }
 
     /// Ends the sleep with an interruption, also before it begins. Any thread.
-    func interrupt() { end(.interruption) }
+    package func interrupt() { end(.interruption) }
 }
 
 extension Sleeper {
     /// A requested sleep.
-    struct Plan: Sendable {
-        var deadline_ns: Int64
-        var tolerance_ns: Int64 = 0
+    package struct Plan: Sendable {
+        package var deadline_ns: Int64
+        package var tolerance_ns: Int64 = 0
         /// Whether the sleep may take a little longer if there are thousands of timers, since no tolerance was given.
         var isPatient = false
 
         /// Makes a plan from the arguments of `Clock.sleep(until:tolerance:)`.
-        init(until deadline_ns: Int64, tolerance: Duration?) {
+        package init(until deadline_ns: Int64, tolerance: Duration?) {
             self.deadline_ns = deadline_ns
             if let tolerance { tolerance_ns = max(0, tolerance.nanosecondsRoundedUp) } else { isPatient = true }
         }
 
         /// Returns the request of a task that begins to wait at `begun_ns`.
-        func request(from begun_ns: Int64) -> TimerRequest {
+        package func request(from begun_ns: Int64) -> TimerRequest {
             var request = TimerRequest()
             request.deadline_ns = deadline_ns
             request.tolerance_ns = tolerance_ns
@@ -144,7 +143,9 @@ extension Sleeper {
 
     /// Sleeps until the host's clock reads the deadline or later. A task on an executor of that host resumes within the
     /// fire. The only error is `CancellationError`.
-    static func sleep(on host: TimerHost, _ plan: Plan, isolation: isolated (any Actor)? = #isolation) async throws {
+    package static func sleep(on host: any TimerHost, _ plan: Plan, isolation: isolated (any Actor)? = #isolation)
+        async throws
+    {
         try Task.checkCancellation()
         if await sleep(on: host, plan, entering: { _ in true }) == .cancellation { throw CancellationError() }
     }
@@ -157,21 +158,21 @@ extension Sleeper {
     /// spins the rest, if there is any: see `EngineCore.leads`. On a precise engine the path from engine to task has thus
     /// run, and is in the cache, when the deadline comes. `leave` gets each sleeper that has slept, before that
     /// spin if there is one.
-    static func sleep(
-        on host: TimerHost,
+    package static func sleep(
+        on host: any TimerHost,
         _ plan: Plan,
         entering enter: (Sleeper) -> Bool,
         leaving leave: (Sleeper) -> Void = { _ in },
         isolation: isolated (any Actor)? = #isolation
     ) async -> Outcome {
-        let jobs = JobQueue.current.flatMap { $0.host.isSame(as: host) ? $0 : nil }
+        let jobs = JobQueue.current.flatMap { $0.host === host ? $0 : nil }
         var begun_ns = host.time.now_ns
         if plan.deadline_ns <= begun_ns {
             await Task.yield()
             return .deadline
         }
         var request = plan.request(from: begun_ns)
-        guard case .engine(let core) = host, core.isEarly else {
+        guard let core = host as? EngineCore, core.isEarly else {
             let sleeper = Sleeper(host, resumingOn: jobs)
             guard enter(sleeper) else { return .interruption }
             let outcome = await sleeper.wait(request)
@@ -206,7 +207,7 @@ extension Sleeper {
 extension Sleeper {
     /// Reports a late sleep to those who watch the host. Called by the task when it goes on, on its own thread.
     private func report(_ deadline_ns: Int64) {
-        guard let observer = host.observer, let submitted else { return }
+        guard let observer = host.latenessObserver, let submitted else { return }
         var late = observer.explain(submitted, deadline_ns: deadline_ns, called_ns: host.time.now_ns)
         late?.name = "sleep"
         if let late { observer.report(late) }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-import HRTimerCore
 
 /// The identity of a `MonotonicClock`, `BootTimeClock` or `WallClock`. Clocks with equal ids have the same reading, even if
 /// different engines fire their sleeps. Nested deadlines on clocks of one id act as one deadline; see

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-import HRTimerCore
 
 /// A grid of ticks, whose interval may change.
 struct TickGrid: TickPlan {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-public import HRTimerCore
 
 /// Ticks of a clock on a grid, as an `AsyncSequence` that never fails.
 ///
