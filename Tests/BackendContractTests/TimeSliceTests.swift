@@ -76,6 +76,38 @@ import Testing
         }
     }
 
+    /// What an engine is told of its slice in this process, from now on, where a filter answers that system call with `error`.
+    private static func refusal(by call: String, _ error: Int32) async throws -> Int32? {
+        #expect(ctest_refuse(call, error) == 0)
+        let engine = try TimerEngine()
+        let results = await engine.awaitSettingResults()
+        await withCheckedContinuation { continuation in
+            engine.schedule(after: .milliseconds(1)) { _ in continuation.resume() }
+        }
+        guard case .refused(let why)? = results.first(where: { $0.setting == .timeSlice })?.outcome else { return nil }
+        return why.errorNumber
+    }
+
+    @Test("Where a sandbox refuses sched_setattr(2), the result says so, and timers fire")
+    func refusedSlice() async {
+        await #expect(processExitsWith: .success) {
+            let expected = hrt_thread_slice_ns() > 0 ? EPERM : ENOTSUP
+            let refusal = try await Self.refusal(by: "sched_setattr", EPERM)
+            #expect(refusal == expected)
+        }
+    }
+
+    @Test(
+        "Where the kernel tells of no slice, as before Linux 6.12, none is requested, the result says so, and timers fire"
+    )
+    func oldKernel() async {
+        await #expect(processExitsWith: .success) {
+            // The call succeeds and fills in nothing: SCHED_OTHER, and no slice, as an older kernel has it.
+            let refusal = try await Self.refusal(by: "sched_getattr", 0)
+            #expect(refusal == ENOTSUP)
+        }
+    }
+
     @Test(
         "A thread of the user's gets the slice that it asks for, later settings keep it, and a forked child has the former one",
         .enabled(if: hasSlices, "takes Linux 6.12")

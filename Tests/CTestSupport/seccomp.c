@@ -40,6 +40,8 @@ static const struct {
     {"futex", {SYS_futex, NONE, NONE, NONE}},
     {"pipe2", {SYS_pipe2, SYS_pipe, SYS_socketpair, NONE}},
     {"poll", {SYS_poll, SYS_ppoll, NONE, NONE}},
+    {"sched_getattr", {SYS_sched_getattr, NONE, NONE, NONE}},
+    {"sched_setattr", {SYS_sched_setattr, NONE, NONE, NONE}},
     {"timerfd_create", {SYS_timerfd_create, NONE, NONE, NONE}},
     {"timerfd_settime", {SYS_timerfd_settime, NONE, NONE, NONE}},
 };
