@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 // SPDX-License-Identifier: Apache-2.0
 import PackageDescription
 
@@ -7,13 +7,6 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
-
-// As Xcode's new apps are compiled. Compilers before 6.2 do not know it: there the target's tests say so.
-#if compiler(>=6.2)
-let mainActorByDefault: [SwiftSetting] = [.unsafeFlags(["-default-isolation", "MainActor"])]
-#else
-let mainActorByDefault: [SwiftSetting] = []
-#endif
 
 let package = Package(
     name: "swift-hrtimer",
@@ -363,7 +356,8 @@ let package = Package(
         .testTarget(
             name: "DefaultIsolationTests",
             dependencies: ["HRTimer", "TestSupport", "TestTraits"],
-            swiftSettings: strict + mainActorByDefault
+            // As Xcode's new apps are compiled.
+            swiftSettings: strict + [.defaultIsolation(MainActor.self)]
         ),
         .testTarget(
             name: "PrecisionTests",

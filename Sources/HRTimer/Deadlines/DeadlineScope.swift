@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-#if compiler(>=6.2)
 import CTaskScope
 import HRTimerCore
 import Synchronization
@@ -375,5 +374,4 @@ final class ClockDeadlineScope<C: Clock & Identifiable>: DeadlineScope, @uncheck
         try await clock.sleep(until: deadline, tolerance: tolerance)
     }
 }
-#endif
 #endif

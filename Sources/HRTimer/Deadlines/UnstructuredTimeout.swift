@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-#if compiler(>=6.2)
 public import HRTimerCore
 
 /// Runs an operation in a task of its own, and returns once `timeout` has passed even if the operation has not ended.
@@ -140,5 +139,4 @@ private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring {
 
     func expire() { state.withLock { $0.task }?.cancel() }
 }
-#endif
 #endif
