@@ -8,6 +8,9 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+// What a user's program links. Each use of memory that Swift does not check is marked, and says why it is safe: `make size` counts.
+let library = strict + [.strictMemorySafety()]
+
 let package = Package(
     name: "swift-hrtimer",
     products: [
@@ -70,11 +73,11 @@ let package = Package(
         // Cancels a part of a task, with the means of Swift's runtime.
         .target(name: "CTaskScope", path: "CSources/CTaskScope"),
         // Glibc, or Musl.
-        .target(name: "HRTimerLibc", swiftSettings: strict),
+        .target(name: "HRTimerLibc", swiftSettings: library),
         .target(
             name: "HRTimerCore",
             dependencies: ["CHRTimer", "CRealtimeKit", "HRTimerLibc"],
-            swiftSettings: strict
+            swiftSettings: library
         ),
         .target(
             name: "HRTimer",
@@ -88,7 +91,7 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
                 .product(name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"])),
             ],
-            swiftSettings: strict
+            swiftSettings: library
         ),
         // Tasks of a test on virtual time are caught where the runtime hands them out.
         .target(name: "CEnqueueHook", path: "CSources/CEnqueueHook"),
@@ -98,16 +101,20 @@ let package = Package(
                 "HRTimer", "CEnqueueHook", "HRTimerLibc",
                 .product(name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"])),
             ],
-            swiftSettings: strict
+            swiftSettings: library
         ),
-        .target(name: "HRTimerCalendar", dependencies: ["HRTimer", "HRTimerCore"], swiftSettings: strict),
-        .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: strict),
-        .target(name: "HRTimerExecutors", dependencies: ["HRTimer", "CHRTimer", "HRTimerLibc"], swiftSettings: strict),
+        .target(name: "HRTimerCalendar", dependencies: ["HRTimer", "HRTimerCore"], swiftSettings: library),
+        .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: library),
+        .target(
+            name: "HRTimerExecutors",
+            dependencies: ["HRTimer", "CHRTimer", "HRTimerLibc"],
+            swiftSettings: library
+        ),
         // For tests and for programs with an async main, which have no place for the call.
         .target(
             name: "HRTimerExecutorsAtLaunch",
             dependencies: ["HRTimerExecutors", "HRTimerLibc"],
-            swiftSettings: strict
+            swiftSettings: library
         ),
 
         // A client of Wayland compositors, for the bench and for tests.
