@@ -32,7 +32,7 @@ help:  ## this list
 .PHONY: help build test frozen mutants faults bare snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
     docs names docs-page docs-pictures tutorials agree compare-finds-slower lateness deadline-rounds musl hosts without-libevent not-linux plugins exports async-let-fault protocols \
-    async-algorithms model-display pareto rivals figures results instructions replay reuse
+    size async-algorithms model-display pareto rivals figures results instructions replay reuse
 
 build:  ## the library, the bench and the examples, for debugging
 	$(SWIFT) build
@@ -104,6 +104,9 @@ docs: build  ## the documentation as a site, without a warning
 # The limits are in Tests/API/names.
 names: docs  ## how many public names there are, and whether each has a use in the documents
 	Tests/API/names .build/docs/symbol-graphs
+
+size:  ## how many lines each library module has, and marks of what Swift does not check
+	Tests/API/size
 
 docs-page: docs  ## the same, served at http://127.0.0.1:8000/documentation/swift-hrtimer
 	python3 -m http.server --bind 127.0.0.1 --directory .build/docs/site 8000
@@ -233,6 +236,7 @@ instructions:  ## the instructions of each face's operations against the file's;
 	Benchmarks/count-instructions $$($(SWIFT) build -c release --show-bin-path)/CountedOperations Benchmarks/instructions.txt \
 	    $(if $(WRITE),--write)
 
+# With an error where the library uses memory that Swift does not check, without `unsafe`.
 STRICT = -Xswiftc -warnings-as-errors -Xcc -Werror=all -Xcc -Werror=extra
 
 strict:  ## all of it with warnings as errors

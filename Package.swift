@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 // SPDX-License-Identifier: Apache-2.0
 import PackageDescription
 
@@ -8,12 +8,8 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-// As Xcode's new apps are compiled. Compilers before 6.2 do not know it: there the target's tests say so.
-#if compiler(>=6.2)
-let mainActorByDefault: [SwiftSetting] = [.unsafeFlags(["-default-isolation", "MainActor"])]
-#else
-let mainActorByDefault: [SwiftSetting] = []
-#endif
+// What a user's program links. Each use of memory that Swift does not check is marked, and says why it is safe: `make size` counts.
+let library = strict + [.strictMemorySafety()]
 
 let package = Package(
     name: "swift-hrtimer",
@@ -94,11 +90,11 @@ let package = Package(
         // Cancels a part of a task, with the means of Swift's runtime.
         .target(name: "CTaskScope", path: "CSources/CTaskScope"),
         // Glibc, or Musl.
-        .target(name: "HRTimerLibc", swiftSettings: strict),
+        .target(name: "HRTimerLibc", swiftSettings: library),
         .target(
             name: "HRTimerCore",
             dependencies: ["CHRTimer", "HRTimerLibc"],
-            swiftSettings: strict
+            swiftSettings: library
         ),
         .target(
             name: "HRTimer",
@@ -112,7 +108,7 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
                 .product(name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"])),
             ],
-            swiftSettings: strict
+            swiftSettings: library
         ),
         // Tasks of a test on virtual time are caught where the runtime hands them out.
         .target(name: "CEnqueueHook", path: "CSources/CEnqueueHook"),
@@ -122,16 +118,20 @@ let package = Package(
                 "HRTimer", "CEnqueueHook", "HRTimerLibc",
                 .product(name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"])),
             ],
-            swiftSettings: strict
+            swiftSettings: library
         ),
-        .target(name: "HRTimerCalendar", dependencies: ["HRTimer", "HRTimerCore"], swiftSettings: strict),
-        .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: strict),
-        .target(name: "HRTimerExecutors", dependencies: ["HRTimer", "CHRTimer", "HRTimerLibc"], swiftSettings: strict),
+        .target(name: "HRTimerCalendar", dependencies: ["HRTimer", "HRTimerCore"], swiftSettings: library),
+        .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: library),
+        .target(
+            name: "HRTimerExecutors",
+            dependencies: ["HRTimer", "CHRTimer", "HRTimerLibc"],
+            swiftSettings: library
+        ),
         // For tests and for programs with an async main, which have no place for the call.
         .target(
             name: "HRTimerExecutorsAtLaunch",
             dependencies: ["HRTimerExecutors", "HRTimerLibc"],
-            swiftSettings: strict
+            swiftSettings: library
         ),
 
         // A client of Wayland compositors, for the bench and for tests.
@@ -380,7 +380,8 @@ let package = Package(
         .testTarget(
             name: "DefaultIsolationTests",
             dependencies: ["HRTimer", "TestSupport", "TestTraits"],
-            swiftSettings: strict + mainActorByDefault
+            // As Xcode's new apps are compiled.
+            swiftSettings: strict + [.defaultIsolation(MainActor.self)]
         ),
         .testTarget(
             name: "PrecisionTests",

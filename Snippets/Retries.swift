@@ -2,7 +2,6 @@
 import HRTimer
 import HRTimerTesting
 
-#if compiler(>=6.2)
 struct Unavailable: Error {}
 
 // In virtual time, so that nothing really waits.
@@ -21,4 +20,3 @@ try await withManualTime(seed: 1) { time in
     }
     print(answer)
 }
-#endif

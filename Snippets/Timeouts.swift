@@ -1,7 +1,6 @@
 // Four ways to limit how long something may take.
 import HRTimer
 
-#if compiler(>=6.2)
 // Cancels the operation at the deadline, and returns or throws the operation's own result or error.
 let wasCancelled = await withDeadline(.now + .milliseconds(20), clock: .monotonic) {
     try? await Task.sleep(for: .seconds(60))
@@ -32,7 +31,6 @@ do {
     print("returned after \(error.timeout), its work goes on")
 }
 for await value in lateResults { print("came too late: \(value)") }
-#endif
 
 // For a connection: each request moves the deadline.
 let (closed, close) = AsyncStream.makeStream(of: Void.self)

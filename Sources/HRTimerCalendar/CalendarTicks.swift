@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-public import HRTimer
 public import HRTimerCore
 
 extension EngineClock<WallInstant> {

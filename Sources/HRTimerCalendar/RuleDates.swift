@@ -93,15 +93,16 @@ final class RuleDates: @unchecked Sendable {
             // The system has no room for another thread: a bound cannot be kept.
             return search()
         }
+        // Safe: the thread is joined or detached below, and valid until then.
         var clock = clockid_t()
-        let hasClock = pthread_getcpuclockid(thread, &clock) == 0
+        let hasClock = unsafe pthread_getcpuclockid(thread, &clock) == 0
         while running.hasEnded.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
             var used = timespec()
-            guard hasClock, clock_gettime(clock, &used) == 0 else { continue }
+            guard hasClock, unsafe clock_gettime(clock, &used) == 0 else { continue }
             if Int64(used.tv_sec) * 1_000_000_000 + Int64(used.tv_nsec) < longest_ns { continue }
             var priority = sched_param()
             // SCHED_IDLE, sched(7), which the C library tells only with _GNU_SOURCE.
-            pthread_setschedparam(thread, 5, &priority)
+            unsafe pthread_setschedparam(thread, 5, &priority)
             pthread_detach(thread)
             return nil
         }

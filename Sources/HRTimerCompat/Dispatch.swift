@@ -47,8 +47,8 @@ public final class DispatchSourceTimer: Sendable {
     private static func unchecked(_ handler: Handler?) -> (@isolated(any) @Sendable () -> Void)? {
         struct Unchecked { let function: Handler }
         struct Checked { let function: @isolated(any) @Sendable () -> Void }
-        // Unsafe: Sendable does not change a function's layout.
-        return handler.map { unsafeBitCast(Unchecked(function: $0), to: Checked.self).function }
+        // Safe: Sendable does not change a function's layout.
+        return handler.map { unsafe unsafeBitCast(Unchecked(function: $0), to: Checked.self).function }
     }
 
     /// Sets the handler of each fire.

@@ -22,7 +22,8 @@ public struct TimerError: Error, Hashable, Sendable {
 extension TimerError: CustomStringConvertible {
     /// One line: what was missing, for a setting that takes a right or a value; the operation, and the system's text for the error.
     public var description: String {
-        "\(cause.map { "\($0): " } ?? "")cannot \(operation): \(String(cString: strerror(errorNumber)))"
+        // Safe: the text is copied before this thread asks for another, strerror(3).
+        "\(cause.map { "\($0): " } ?? "")cannot \(operation): \(unsafe String(cString: strerror(errorNumber)))"
     }
 }
 

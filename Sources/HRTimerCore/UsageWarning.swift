@@ -111,7 +111,7 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
             handler(mistake)
         } else if isNew {
             let line = Array("HRTimer: \(mistake)\n".utf8)
-            _ = write(STDERR_FILENO, line, line.count)
+            _ = unsafe write(STDERR_FILENO, line, line.count)
         }
     }
 

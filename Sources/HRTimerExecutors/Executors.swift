@@ -23,8 +23,9 @@ enum Executors: ExecutorFactory {
     static var pendingSleeps: Int { installed.withLock { $0 }?.sleeps.pendingSleeps ?? 0 }
 
     static func install(_ precision: TimerPrecision, _ spinBudget: Double?) {
-        precondition(
-            withUnsafeCurrentTask { $0 == nil },
+        // Safe: only compared.
+        unsafe precondition(
+            withUnsafeCurrentTask { unsafe $0 == nil },
             "TimerExecutors.install() must come before the first task: call it in a main that is not async"
         )
         precondition(isMainThread, "TimerExecutors.install() must be called on the main thread, first of all")

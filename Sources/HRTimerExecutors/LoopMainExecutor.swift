@@ -9,7 +9,8 @@ final class LoopMainExecutor: MainExecutor {
     private let jobs: JobQueue
 
     init() {
-        let run: JobQueue.Run = { job in job.runSynchronously(on: Executors.main.asUnownedSerialExecutor()) }
+        // Safe: the process keeps its executors for ever, and the queue runs each job once.
+        let run: JobQueue.Run = { job in unsafe job.runSynchronously(on: Executors.main.asUnownedSerialExecutor()) }
         jobs = JobQueue(TimerLoop.main, running: run)
     }
 

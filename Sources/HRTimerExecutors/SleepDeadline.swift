@@ -14,13 +14,13 @@ enum SleepDeadline: Sendable {
     case other(remaining: @Sendable () -> Duration?)
 
     init<C: Clock>(_ instant: C.Instant, _ clock: C) {
-        // Compares the clock's type, since a cast would search the runtime's tables. Unsafe: the instants of these clocks
+        // Compares the clock's type, since a cast would search the runtime's tables. Safe: the instants of these clocks
         // have these types.
         if C.self == ContinuousClock.self {
-            let instant = unsafeBitCast(instant, to: ContinuousClock.Instant.self)
+            let instant = unsafe unsafeBitCast(instant, to: ContinuousClock.Instant.self)
             self = .bootTime(ContinuousClock().systemEpoch.duration(to: instant).nanosecondsRoundedUp)
         } else if C.self == SuspendingClock.self {
-            let instant = unsafeBitCast(instant, to: SuspendingClock.Instant.self)
+            let instant = unsafe unsafeBitCast(instant, to: SuspendingClock.Instant.self)
             self = .monotonic(SuspendingClock().systemEpoch.duration(to: instant).nanosecondsRoundedUp)
         } else {
             self = .other {

@@ -56,8 +56,8 @@ extension UnownedJob {
     /// (swift/ExecutorImpl.h, swift_executor_generic). On another executor each nonisolated call would be enqueued
     /// again.
     func runAsInPool() {
-        // Unsafe: the reference has these two words, whose size unsafeBitCast checks.
-        runSynchronously(on: unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self))
+        // Safe: the reference has these two words, whose size unsafeBitCast checks.
+        unsafe runSynchronously(on: unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self))
     }
 }
 #endif

@@ -21,7 +21,8 @@ public enum AtLaunch {
     public static let variable = "HRTIMER_EXECUTORS"
 
     fileprivate static func install() {
-        switch getenv(variable).map({ String(cString: $0) }) ?? "normal" {
+        // Safe: before `main`, no thread changes the environment.
+        switch unsafe getenv(variable).map({ unsafe String(cString: $0) }) ?? "normal" {
         case "normal": TimerExecutors.install()
         case "precise": TimerExecutors.install(precision: .precise)
         case "coalesced": TimerExecutors.install(precision: .coalesced)

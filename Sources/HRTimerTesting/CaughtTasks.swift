@@ -26,7 +26,7 @@ enum CaughtTasks {
         state.withLock { state in
             state.times += 1
             if scheduler.servesMainActor { state.onMainActor.append(scheduler) }
-            return ceh_install { CaughtTasks.take($0) }
+            return unsafe ceh_install { unsafe CaughtTasks.take($0) }
         }
     }
 
@@ -45,16 +45,18 @@ enum CaughtTasks {
     static func keepHook() { ceh_keep() }
 
     /// Returns the number of the job's task, which belongs to the scheduler from now on; 0 if the job has no task.
+    /// Safe: an `UnownedJob` is the job's address.
     static func add(_ job: UnownedJob, to scheduler: DeterministicScheduler) -> UInt64 {
-        let task = ceh_task_of(unsafeBitCast(job, to: UnsafeMutableRawPointer.self))
+        let task = unsafe ceh_task_of(unsafeBitCast(job, to: UnsafeMutableRawPointer.self))
         if task != 0 { state.withLock { $0.owners[task] = scheduler } }
         return task
     }
 
-    /// The number of the calling task; 0 outside of tasks.
+    /// The number of the calling task; 0 outside of tasks. Safe: `UnsafeCurrentTask` is the task's address, used only in the
+    /// closure.
     static var currentTask: UInt64 {
-        withUnsafeCurrentTask { task -> UInt64 in
-            task.map { ceh_task_of(unsafeBitCast($0, to: UnsafeMutableRawPointer.self)) } ?? 0
+        unsafe withUnsafeCurrentTask { task -> UInt64 in
+            unsafe task.map { unsafe ceh_task_of(unsafeBitCast($0, to: UnsafeMutableRawPointer.self)) } ?? 0
         }
     }
 
@@ -65,8 +67,10 @@ enum CaughtTasks {
         if task >= scheduler.firstTask, task != 0 { state.withLock { $0.owners[task] = scheduler } }
     }
 
+    /// Decides about a job that the runtime hands out. Safe: the hook passes a job's address, which is all that `UnownedJob` is, and a job
+    /// that is taken runs once.
     private static func take(_ address: UnsafeMutableRawPointer) -> Bool {
-        let task = ceh_task_of(address)
+        let task = unsafe ceh_task_of(address)
         // The virtual time of the thread, or of the task that runs on it.
         let here = (CurrentTime.virtual as? ManualTime)?.scheduler
         let (owner, doubting) = state.withLock { state -> (DeterministicScheduler?, [DeterministicScheduler]) in
@@ -79,8 +83,8 @@ enum CaughtTasks {
             }
             return (here, [])
         }
-        guard let owner else { return !doubting.isEmpty && MainQueue.isHeld && run(address, doubting) }
-        return owner.take(unsafeBitCast(address, to: UnownedJob.self))
+        guard let owner else { return unsafe !doubting.isEmpty && MainQueue.isHeld && run(address, doubting) }
+        return unsafe owner.take(unsafeBitCast(address, to: UnownedJob.self))
     }
 }
 
@@ -89,10 +93,10 @@ extension CaughtTasks {
     /// its tasks leave it without their task-local values. The job runs where it would have run anyway, and the clocks of these
     /// times wait for its end (`unmanagedJobs`).
     private static func run(_ address: UnsafeMutableRawPointer, _ doubting: [DeterministicScheduler]) -> Bool {
-        let job = unsafeBitCast(address, to: UnownedJob.self)
+        let job = unsafe unsafeBitCast(address, to: UnownedJob.self)
         for scheduler in doubting { scheduler.beginUnmanagedJob() }
         DispatchQueue.global().async {
-            job.runSynchronously(on: .generic)
+            unsafe job.runSynchronously(on: .generic)
             for scheduler in doubting { scheduler.endUnmanagedJob() }
         }
         return true
@@ -100,10 +104,11 @@ extension CaughtTasks {
 }
 
 extension UnownedSerialExecutor {
-    /// No executor, as for code that belongs to no actor: two zero words, `SerialExecutorRef::generic()` of the ABI.
+    /// No executor, as for code that belongs to no actor: two zero words, `SerialExecutorRef::generic()` of the ABI. Safe: of
+    /// that size.
     fileprivate static var generic: UnownedSerialExecutor {
-        precondition(MemoryLayout<UnownedSerialExecutor>.size == 2 * MemoryLayout<UInt>.size)
-        return unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self)
+        unsafe precondition(MemoryLayout<UnownedSerialExecutor>.size == 2 * MemoryLayout<UInt>.size)
+        return unsafe unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self)
     }
 }
 

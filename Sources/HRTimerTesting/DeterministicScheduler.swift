@@ -201,11 +201,7 @@ extension DeterministicScheduler: TaskExecutor {
     }
 
     func noteSleep(until deadline_ns: Int64, on participant: ObjectIdentifier) {
-        #if compiler(>=6.2)
         let name = Task.name
-        #else
-        let name: String? = nil
-        #endif
         let isBackground = TestTime.isBackground
         guard isOnItsThread else { return CaughtTasks.adoptCurrentTask(for: self) }
         let id = CaughtTasks.currentTask

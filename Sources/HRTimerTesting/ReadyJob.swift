@@ -15,15 +15,16 @@ struct ReadyJob {
     let task: Int
 
     /// Runs the job with the scheduler as the executor of the thread: `Task.yield()` of Swift 6.3 asks for that executor, and
-    /// does not call the hook. The runtime forgets the executor when the task visits an actor.
+    /// does not call the hook. The runtime forgets the executor when the task visits an actor. Safe: who has taken the job from the
+    /// scheduler runs it once, here or below.
     func run(by scheduler: DeterministicScheduler) {
-        job.runSynchronously(on: scheduler.asUnownedTaskExecutor())
+        unsafe job.runSynchronously(on: scheduler.asUnownedTaskExecutor())
     }
 
     /// Runs the job without the scheduler, whose virtual time is over.
     func runElsewhere(for scheduler: DeterministicScheduler) {
-        guard isPreferring else { return ceh_enqueue(unsafeBitCast(job, to: UnsafeMutableRawPointer.self)) }
-        DispatchQueue.global().async { [job] in job.runSynchronously(on: scheduler.asUnownedTaskExecutor()) }
+        guard isPreferring else { return unsafe ceh_enqueue(unsafeBitCast(job, to: UnsafeMutableRawPointer.self)) }
+        DispatchQueue.global().async { [job] in unsafe job.runSynchronously(on: scheduler.asUnownedTaskExecutor()) }
     }
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#if compiler(>=6.2)
 import Glibc
 import HRTimer
 import Synchronization
@@ -209,4 +208,3 @@ struct DeadlineContractTests {
         return name
     }
 }
-#endif

@@ -71,7 +71,6 @@ struct SleepRaceTests {
         await engine.shutdown()
     }
 
-    #if compiler(>=6.2)
     @Test("A timeout that comes as its operation ends cancels nothing else, and leaves no timer")
     func timeouts() async throws {
         let engine = try TimerEngine(.init(name: "contract"))
@@ -123,7 +122,6 @@ struct SleepRaceTests {
             #expect(executor.isCurrent)
         }.value
     }
-    #endif
 
     @Test("An idle timeout is decided once: touched in time or expired, never both", arguments: TimerPrecision.allCases)
     func idleTimeouts(precision: TimerPrecision) async throws {

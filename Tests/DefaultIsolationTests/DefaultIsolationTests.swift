@@ -5,8 +5,6 @@ import HRTimerCore
 import TestSupport
 import Testing
 
-#if compiler(>=6.2)
-
 /// A class of an app that belongs to the main actor without an annotation: this module is compiled with
 /// `-default-isolation MainActor`.
 final class Screen {
@@ -147,5 +145,3 @@ final class Screen {
         await engine.shutdown()
     }
 }
-
-#endif

@@ -245,7 +245,6 @@ import Testing
         }
     }
 
-    #if compiler(>=6.2)
     @Test("Timeouts, ticks and idle timeouts run in virtual time, and leave nothing pending")
     func timeouts() async throws {
         try await withManualTime { [calls] time in
@@ -269,7 +268,6 @@ import Testing
             try time.checkNothingIsPending()
         }
     }
-    #endif
 
     @Test("Tasks on a TimerExecutor, and work submitted to a queue, run in virtual time")
     func executors() async throws {

@@ -235,7 +235,6 @@ import Testing
         },
     ]
 
-    #if compiler(>=6.2)
     static let tasks = [
         Row("`clock.ticks(every:)`", "0.1 ms", "never", "0.1 ms", "0.1 ms") { _, value in
             try await withManualTime { time in
@@ -276,9 +275,6 @@ import Testing
             }
         },
     ]
-    #else
-    static let tasks: [Row] = []
-    #endif
 
     static let rows = intervals + delays + dates + others + tasks
 

@@ -106,11 +106,9 @@ extension PacingOperations {
     private struct Failure: Error {}
 
     private static var retry: OperationComparison {
-        var rivals: [OperationRival] = []
         let wait = Duration.microseconds(100)
-        #if compiler(>=6.2)
         let backoff = Backoff.exponential(initial: wait, maximum: wait, jitter: .full)
-        rivals += [
+        let rivals = [
             waiting("hrtimer.retry") {
                 try? await Retry(.constant(wait), attempts: 2).run { throw Failure() }
             },
@@ -120,9 +118,6 @@ extension PacingOperations {
             waiting("hrtimer.retry.limit") {
                 try? await Retry(.constant(wait), attempts: 2, within: .seconds(5)).run { throw Failure() }
             },
-        ]
-        #endif
-        rivals += [
             waiting("hrtimer.clock-sleep") { try? await TaskOperations.sleepOurs(for: wait) },
             waiting("swift.task-sleep") { try? await Task.sleep(for: wait, tolerance: .zero) },
         ]

@@ -107,15 +107,10 @@ extension TaskOperations {
         _ explanation: String,
         _ operation: @escaping @Sendable () async -> Void
     ) -> OperationComparison {
-        var rivals: [OperationRival] = []
-        #if compiler(>=6.2)
-        rivals.append(
+        let rivals: [OperationRival] = [
             .inTask("hrtimer.with-timeout") {
                 try await repeated { _ in try await withTimeout(.seconds(5), operation: operation) }
-            }
-        )
-        #endif
-        rivals += [
+            },
             .inTask("swift.race") { try await repeated { _ in try await race(operation) } },
             .inTask("swift.task-sleep") {
                 await repeated { _ in

@@ -128,16 +128,16 @@ func onItsActor(
 /// hot path. They are moved through memory, since `unsafeBitCast` copies and so counts a reference.
 @inline(__always)
 private func moveWithoutActor<Isolated, Plain>(_ place: UnsafeMutablePointer<Isolated>, as _: Plain.Type) -> Plain {
-    // Unsafe: both types have the same layout, and the caller uses the place no more, or initializes it anew.
-    UnsafeMutableRawPointer(place).assumingMemoryBound(to: Plain.self).move()
+    // Safe: both types have the same layout, and the caller uses the place no more, or initializes it anew.
+    unsafe UnsafeMutableRawPointer(place).assumingMemoryBound(to: Plain.self).move()
 }
 
 /// Converts a struct with an `@isolated(any)` function to one with the same function as a plain one.
 @inline(__always)
 func withoutActor<Isolated, Plain>(_ isolated: __owned Isolated, as _: Plain.Type) -> Plain {
-    withUnsafeTemporaryAllocation(of: Isolated.self, capacity: 1) { place in
-        place.initializeElement(at: 0, to: isolated)
-        return moveWithoutActor(place.baseAddress!, as: Plain.self)
+    unsafe withUnsafeTemporaryAllocation(of: Isolated.self, capacity: 1) { place in
+        unsafe place.initializeElement(at: 0, to: isolated)
+        return unsafe moveWithoutActor(place.baseAddress!, as: Plain.self)
     }
 }
 
@@ -159,11 +159,11 @@ func withoutActor(
     struct Isolated { let function: (@isolated(any) @Sendable () -> Void)? }
     struct Plain { let callback: Callback? }
     var place = Isolated(function: consume function)
-    return withUnsafeMutablePointer(to: &place) { place in
+    return unsafe withUnsafeMutablePointer(to: &place) { place in
         // Most functions have no actor, and to copy nil calls the runtime too, to count no reference.
-        if place.pointee.function?.isolation != nil { actor = place.pointee.function?.isolation }
-        let plain = moveWithoutActor(place, as: Plain.self)
-        place.initialize(to: Isolated(function: nil))
+        if unsafe place.pointee.function?.isolation != nil { actor = unsafe place.pointee.function?.isolation }
+        let plain = unsafe moveWithoutActor(place, as: Plain.self)
+        unsafe place.initialize(to: Isolated(function: nil))
         return plain.callback
     }
 }

@@ -7,13 +7,13 @@ import HRTimerLibc
 /// The threads that run the cancellation handlers of operations whose deadlines have passed. The handlers are users' code,
 /// and may block. One thread, started on demand, takes the operations in the order of their deadlines. If a handler blocks
 /// for a millisecond while others wait, another thread continues with those. A thread that is idle for a second ends.
-final class CancellationThreads: @unchecked Sendable {
+@safe final class CancellationThreads: @unchecked Sendable {
     // Sendable: all mutable state is read and written with `mutex` held.
 
     /// The process's instance. A forked child does not have the threads, so it has another instance.
     static var shared: CancellationThreads { sharedThreads.engine }
 
-    // On the heap, since they must not move.
+    // On the heap, since they must not move. Safe: they live as long as this object, and nobody else has their addresses.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let wakes = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     /// The scopes that wait to be cancelled, from index `first` on.
@@ -31,32 +31,32 @@ final class CancellationThreads: @unchecked Sendable {
     private static let idle_ns = 1_000_000_000
 
     fileprivate init() {
-        mutex.initialize(to: pthread_mutex_t())
-        wakes.initialize(to: pthread_cond_t())
-        pthread_mutex_init(mutex, nil)
+        unsafe mutex.initialize(to: pthread_mutex_t())
+        unsafe wakes.initialize(to: pthread_cond_t())
+        unsafe pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
-        pthread_condattr_init(&attributes)
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-        pthread_cond_init(wakes, &attributes)
-        pthread_condattr_destroy(&attributes)
+        unsafe pthread_condattr_init(&attributes)
+        unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        unsafe pthread_cond_init(wakes, &attributes)
+        unsafe pthread_condattr_destroy(&attributes)
     }
 
     deinit {
-        pthread_cond_destroy(wakes)
-        pthread_mutex_destroy(mutex)
-        wakes.deallocate()
-        mutex.deallocate()
+        unsafe pthread_cond_destroy(wakes)
+        unsafe pthread_mutex_destroy(mutex)
+        unsafe wakes.deallocate()
+        unsafe mutex.deallocate()
     }
 
     /// Has one of the threads cancel the scope's operation. The calling thread cancels it if there is no thread and none can
     /// be made. Any thread.
     func expire(_ scope: any Expiring) {
-        pthread_mutex_lock(mutex)
+        unsafe pthread_mutex_lock(mutex)
         scopes.append(scope)
         var hasThread = true
-        if waiters > 0 { pthread_cond_signal(wakes) } else { hasThread = startWaiter() || runner != nil }
+        if waiters > 0 { unsafe pthread_cond_signal(wakes) } else { hasThread = startWaiter() || runner != nil }
         if !hasThread { scopes.removeLast() }
-        pthread_mutex_unlock(mutex)
+        unsafe pthread_mutex_unlock(mutex)
         if !hasThread { scope.expire() }
     }
 
@@ -76,8 +76,8 @@ final class CancellationThreads: @unchecked Sendable {
     }
 
     private func run(_ number: Int) {
-        "hrtimer-cancel".withCString { hrt_thread_set_name($0) }
-        pthread_mutex_lock(mutex)
+        unsafe "hrtimer-cancel".withCString { unsafe hrt_thread_set_name($0) }
+        unsafe pthread_mutex_lock(mutex)
         while waitForTurn() {
             waiters -= 1
             runner = number
@@ -88,7 +88,7 @@ final class CancellationThreads: @unchecked Sendable {
             if waiters > 1 { break }
         }
         waiters -= 1
-        pthread_mutex_unlock(mutex)
+        unsafe pthread_mutex_unlock(mutex)
     }
 
     private func runFirst() {
@@ -98,9 +98,9 @@ final class CancellationThreads: @unchecked Sendable {
         taken += 1
         // Another thread must check whether this one blocks in a handler.
         if !isEmpty, waiters == 0 { _ = startWaiter() }
-        pthread_mutex_unlock(mutex)
+        unsafe pthread_mutex_unlock(mutex)
         scope?.expire()
-        pthread_mutex_lock(mutex)
+        unsafe pthread_mutex_lock(mutex)
     }
 
     /// Returns false if the thread was idle for too long.
@@ -118,11 +118,11 @@ final class CancellationThreads: @unchecked Sendable {
     /// Waits to be woken. Returns true if the time has passed first.
     private func wait(_ duration_ns: Int) -> Bool {
         var end = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &end)
+        unsafe clock_gettime(CLOCK_MONOTONIC, &end)
         let nanoseconds = end.tv_nsec + duration_ns
         end.tv_sec += nanoseconds / 1_000_000_000
         end.tv_nsec = nanoseconds % 1_000_000_000
-        return pthread_cond_timedwait(wakes, mutex, &end) == ETIMEDOUT
+        return unsafe pthread_cond_timedwait(wakes, mutex, &end) == ETIMEDOUT
     }
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
 // Swift 6.5 has all of this in its standard library.
-#if compiler(>=6.2) && !compiler(>=6.5)
+#if !compiler(>=6.5)
 
 /// Runs an operation, and cancels it at a deadline.
 ///
-/// This is `withDeadline` of SE-0526 for Swift 6.2 and newer, without a task that sleeps; the standard library has one from
-/// Swift 6.5 on.
+/// This is `withDeadline` of SE-0526, without a task that sleeps; the standard library has one from Swift 6.5 on.
 ///
 ///     let deadline = MonotonicInstant.now + .seconds(5)
 ///     let page = try await withDeadline(deadline, clock: .monotonic) { try await fetch() }

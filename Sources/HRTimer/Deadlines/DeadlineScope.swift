@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-#if compiler(>=6.2)
 import CTaskScope
 import HRTimerCore
 import Synchronization
@@ -9,8 +8,9 @@ import Synchronization
 ///
 /// The operation runs in a child task. In the body of a task group, which it may have captured, it runs in its caller's
 /// task. See `run(isolation:_:)`.
-class DeadlineScope: HostAlarm, Expiring, @unchecked Sendable {
-    // Sendable: the variables are written before the phase becomes running, and `waiting` before it becomes awaited.
+@safe class DeadlineScope: HostAlarm, Expiring, @unchecked Sendable {
+    // Sendable: the variables are written before the phase becomes running, and `waiting` before it becomes awaited. Safe: no other thread
+    // uses the tasks or the part from the phase `ended` on, which this one waits for, and who ends `awaited` resumes `waiting`, once.
 
     private enum Phase {
         /// The operation has not begun.
@@ -30,19 +30,19 @@ class DeadlineScope: HostAlarm, Expiring, @unchecked Sendable {
     private let phase = Atomic(Phase.created)
     private let expired = Atomic(false)
     /// The task that the operation runs in. Valid until the phase is `ended`.
-    private var task: UnsafeCurrentTask?
+    @safe private var task: UnsafeCurrentTask?
     /// The task that waits for the operation, if the operation runs in another one.
-    private var caller: UnsafeCurrentTask?
+    @safe private var caller: UnsafeCurrentTask?
     /// The cancellation scope in the caller's task, if the operation runs there.
-    private var part: UnsafeMutablePointer<cts_scope>?
-    private var waiting: UnsafeContinuation<Void, Never>?
+    @safe private var part: UnsafeMutablePointer<cts_scope>?
+    @safe private var waiting: UnsafeContinuation<Void, Never>?
     /// Whether the operation's task was cancelled as a whole, from inside and before its deadline. If so, the caller's task
     /// is cancelled, too, when the operation ends.
     private let isCancelledInside = Atomic(false)
     /// The time base on which the deadline comes.
     private var time = TimeBase.kernel
     /// The address of the task's `innermost` for this scope. Child tasks have the same address.
-    private var home: UnsafeRawPointer?
+    @safe private var home: UnsafeRawPointer?
     /// The enclosing scope, if it cancels the task that made this one.
     let outer: DeadlineScope?
 
@@ -89,21 +89,21 @@ extension DeadlineScope {
         if advance(from: Phase.cancelling, to: Phase.cancelled) { return }
         let operation = waiting
         phase.store(Phase.cancelled, ordering: .releasing)
-        operation?.resume()
+        unsafe operation?.resume()
     }
 
     private func cancel() {
-        if let part { cts_cancel(part) } else { task?.cancel() }
+        if let part { unsafe cts_cancel(part) } else { unsafe task?.cancel() }
     }
 }
 
 // The functions that run in the operation's task, before and after the operation.
 extension DeadlineScope {
-    /// Begins the operation. `part` is given if the operation runs in the caller's task.
-    private final func begin(_ part: UnsafeMutablePointer<cts_scope>? = nil) {
-        task = withUnsafeCurrentTask { $0 }
-        self.part = part
-        if let part { cts_enter(part) }
+    /// Begins the operation. `part` is given if the operation runs in the caller's task. Safe: it lives until the operation has ended.
+    @safe private final func begin(_ part: UnsafeMutablePointer<cts_scope>? = nil) {
+        task = unsafe withUnsafeCurrentTask { unsafe $0 }
+        self.part = unsafe part
+        if let part = unsafe part { unsafe cts_enter(part) }
         if advance(from: Phase.created, to: Phase.running) { return }
         // The thread that set the phase may not have stored `expired` yet.
         expired.store(true, ordering: .releasing)
@@ -116,9 +116,9 @@ extension DeadlineScope {
             if advance(from: Phase.running, to: Phase.ended) || advance(from: Phase.cancelled, to: Phase.ended) {
                 return
             }
-            await withUnsafeContinuation { continuation in
-                waiting = continuation
-                if !advance(from: Phase.cancelling, to: Phase.awaited) { continuation.resume() }
+            await unsafe withUnsafeContinuation { continuation in
+                waiting = unsafe continuation
+                if !advance(from: Phase.cancelling, to: Phase.awaited) { unsafe continuation.resume() }
             }
         }
     }
@@ -128,9 +128,9 @@ extension DeadlineScope {
     /// the runtime ignores this second cancellation.
     private func handOnCancellation() {
         guard isCancelledInside.load(ordering: .acquiring) else { return }
-        withUnsafeCurrentTask { current in
-            current?.cancel()
-            if let outer, outer.task == current { outer.isCancelledInside.store(true, ordering: .releasing) }
+        unsafe withUnsafeCurrentTask { current in
+            unsafe current?.cancel()
+            if let outer, unsafe outer.task == current { outer.isCancelledInside.store(true, ordering: .releasing) }
         }
     }
 
@@ -141,12 +141,12 @@ extension DeadlineScope {
         var isAll = false
         var next = outer
         while let scope = next {
-            if scope.task == task, scope.hasExpired { outermost = scope }
-            let isParentCancelled = scope.task != task && scope.task?.isCancelled ?? false
+            if unsafe scope.task == task, scope.hasExpired { outermost = scope }
+            let isParentCancelled = unsafe scope.task != task && scope.task?.isCancelled ?? false
             if isParentCancelled || scope.caller?.isCancelled ?? false { isAll = true }
             next = scope.outer
         }
-        if isAll || cts_is_cancelled_around() { task?.cancel() } else { outermost?.cancel() }
+        if isAll || cts_is_cancelled_around() { unsafe task?.cancel() } else { outermost?.cancel() }
     }
 
     fileprivate typealias Work = nonisolated(nonsending) () async -> Void
@@ -180,11 +180,12 @@ extension DeadlineScope {
     }
 
     private final func runInPart(isolation: isolated (any Actor)?, _ work: Work) async {
+        // Safe: freed when the operation has ended and nobody cancels it any more.
         let part = UnsafeMutablePointer<cts_scope>.allocate(capacity: 1)
-        defer { part.deallocate() }
+        defer { unsafe part.deallocate() }
         begin(part)
         await perform(work, isolation: isolation)
-        if cts_leave(part) {
+        if unsafe cts_leave(part) {
             await learnParents(isolation: isolation)
             cancelForOthers()
         }
@@ -195,11 +196,11 @@ extension DeadlineScope {
     private final func learnParents(isolation: isolated (any Actor)?) async {
         if cts_knows_parents() { return }
         await withTaskGroup(of: Void.self, isolation: isolation) { group in
-            let parent = UInt(bitPattern: cts_current_task())
-            // A group is one pointer (`@frozen`).
-            let address = withUnsafeBytes(of: &group) { $0.load(as: UInt.self) }
+            let parent = unsafe UInt(bitPattern: cts_current_task())
+            // Safe: a group is one pointer (`@frozen`), and both addresses are compared and read only while the child runs.
+            let address = unsafe withUnsafeBytes(of: &group) { unsafe $0.load(as: UInt.self) }
             group.addImmediateTask {
-                cts_learn_parents(UnsafeRawPointer(bitPattern: parent), UnsafeRawPointer(bitPattern: address))
+                unsafe cts_learn_parents(UnsafeRawPointer(bitPattern: parent), UnsafeRawPointer(bitPattern: address))
             }
         }
     }
@@ -232,7 +233,7 @@ extension DeadlineScope {
     }
 
     private final func runInChild(isolation: isolated (any Actor)?, _ work: Work) async {
-        caller = withUnsafeCurrentTask { $0 }
+        caller = unsafe withUnsafeCurrentTask { unsafe $0 }
         // The child has ended before this returns.
         await withoutActuallyEscaping(work) { work in
             _ = isolation
@@ -264,16 +265,16 @@ extension DeadlineScope {
 
     /// The executor that the calling task prefers; nil if it prefers none.
     private static var preferredExecutor: (any TaskExecutor)? {
-        withUnsafeCurrentTask { task in
-            guard let executor = task?.unownedTaskExecutor else { return nil }
-            return withUnsafeBytes(of: executor) { words in
-                // Unsafe: both types are an object and its witness table, or null (`TaskExecutorRef` in swift/ABI/Executor.h).
+        unsafe withUnsafeCurrentTask { task in
+            guard let executor = unsafe task?.unownedTaskExecutor else { return nil }
+            return unsafe withUnsafeBytes(of: executor) { words in
+                // Safe: both types are an object and its witness table, or null (`TaskExecutorRef` in swift/ABI/Executor.h).
                 // The low bits of the table's word tell kinds of executors apart: 0 is this one, the only one up to Swift 6.4.
                 // The task keeps the executor as long as it prefers it.
                 guard words.count == MemoryLayout<(any TaskExecutor)?>.size,
-                    words.load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) % 8 == 0
+                    unsafe words.load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) % 8 == 0
                 else { return nil }
-                return words.load(as: (any TaskExecutor)?.self)
+                return unsafe words.load(as: (any TaskExecutor)?.self)
             }
         }
     }
@@ -284,15 +285,15 @@ extension DeadlineScope {
     /// The scope that the calling task is in, or that the calling task's maker was in when it made the task.
     @TaskLocal static var innermost: DeadlineScope?
 
-    /// The address of the value of `innermost` for the calling task; nil if it has none.
-    private static var place: UnsafeRawPointer? {
-        cts_local_value(Unmanaged.passUnretained($innermost).toOpaque())
+    /// The address of the value of `innermost` for the calling task; nil if it has none. Safe: only compared.
+    @safe private static var place: UnsafeRawPointer? {
+        unsafe cts_local_value(Unmanaged.passUnretained($innermost).toOpaque())
     }
 
     /// The innermost scope that cancels the calling task. A task made by `Task {}` has a copy of its maker's task-local
     /// values, but no deadline cancels it.
     static var current: DeadlineScope? {
-        guard let scope = innermost, scope.home == place, !scope.hasEnded else { return nil }
+        guard let scope = innermost, unsafe scope.home == place, !scope.hasEnded else { return nil }
         return scope
     }
 
@@ -331,19 +332,20 @@ extension DeadlineScope {
     nonisolated(nonsending) final func bound<Return: ~Copyable, Failure: Error>(
         _ operation: nonisolated(nonsending) () async throws(Failure) -> Return
     ) async throws(Failure) -> Return {
+        // Safe: initialized unless there is a failure.
         let value = UnsafeMutablePointer<Return>.allocate(capacity: 1)
-        defer { value.deallocate() }
+        defer { unsafe value.deallocate() }
         // Not an optional Failure: its type would have to be looked up each time.
         var failure: (any Error)?
         await run(isolation: #isolation) {
             do throws(Failure) {
-                value.initialize(to: try await operation())
+                unsafe value.initialize(to: try await operation())
             } catch {
                 failure = error
             }
         }
         if let failure = failure as? Failure { throw failure }
-        return value.move()
+        return unsafe value.move()
     }
 }
 
@@ -375,5 +377,4 @@ final class ClockDeadlineScope<C: Clock & Identifiable>: DeadlineScope, @uncheck
         try await clock.sleep(until: deadline, tolerance: tolerance)
     }
 }
-#endif
 #endif

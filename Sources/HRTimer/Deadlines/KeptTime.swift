@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-#if compiler(>=6.2)
 import HRTimerCore
 
 /// The host and the request of the timer for a deadline, so that no task need sleep.
@@ -69,5 +68,4 @@ extension Sleeper.Plan {
         self.init(until: time.now_ns.addingSaturating(rest.nanosecondsRoundedUp), tolerance: tolerance)
     }
 }
-#endif
 #endif

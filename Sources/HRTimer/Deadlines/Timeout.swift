@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-#if compiler(>=6.2)
 public import HRTimerCore
 
 /// The error of an operation that took longer than its `withTimeout` allowed, and failed when it was cancelled.
@@ -45,5 +44,4 @@ public nonisolated(nonsending) func withTimeout<Return: ~Copyable>(
         throw scope.hasExpired ? TimedOut(timeout: timeout, underlying: error) : error
     }
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-#if compiler(>=6.2)
 public import HRTimerCore
 
 /// Runs an operation in a task of its own, and returns once `timeout` has passed even if the operation has not ended.
@@ -64,9 +63,10 @@ private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring {
         case cancelled
     }
 
-    private struct State: Sendable {
+    // Safe: who takes the continuation out resumes it, once.
+    @safe private struct State: Sendable {
         var outcome: Outcome?
-        var caller: UnsafeContinuation<Void, Never>?
+        @safe var caller: UnsafeContinuation<Void, Never>?
         var task: Task<Void, Never>?
     }
 
@@ -94,13 +94,13 @@ private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring {
         // Armed before the task may block a thread. The task may have ended by now.
         let alarm = time.request.map { time.host.arm(self, $0) }
         await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                // Unsafe: the thread that takes it out of the state resumes it, once.
+            await unsafe withUnsafeContinuation { continuation in
+                // Safe: the thread that takes it out of the state resumes it, once.
                 let isOver = state.withLock { state in
-                    if state.outcome == nil { state.caller = continuation }
+                    if state.outcome == nil { state.caller = unsafe continuation }
                     return state.outcome != nil
                 }
-                if isOver { continuation.resume() }
+                if isOver { unsafe continuation.resume() }
             }
         } onCancel: {
             if end(.cancelled) { task.cancel() }
@@ -119,12 +119,12 @@ private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring {
     /// Ends the call. Returns true if this outcome ended it. A result that comes later goes to `late`.
     @discardableResult
     private func end(_ outcome: Outcome) -> Bool {
-        let (isFirst, caller) = state.withLock { state -> (Bool, UnsafeContinuation<Void, Never>?) in
+        let (isFirst, caller) = unsafe state.withLock { state -> (Bool, UnsafeContinuation<Void, Never>?) in
             if state.outcome != nil { return (false, nil) }
             state.outcome = outcome
-            return (true, state.caller.take())
+            return unsafe (true, state.caller.take())
         }
-        caller?.resume()
+        unsafe caller?.resume()
         if !isFirst, case .result(let result) = outcome { late(result) }
         return isFirst
     }
@@ -140,5 +140,4 @@ private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring {
 
     func expire() { state.withLock { $0.task }?.cancel() }
 }
-#endif
 #endif

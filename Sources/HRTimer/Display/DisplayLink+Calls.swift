@@ -93,7 +93,8 @@ extension DisplayLink: LoopOwner {
         coreHasEnded()
     }
 
-    private static let call = OwnerFunction { link in unsafeDowncast(link, to: DisplayLink.self).call() }
+    // Safe: the core passes the owner, which is the link.
+    private static let call = OwnerFunction { link in unsafe unsafeDowncast(link, to: DisplayLink.self).call() }
 
     /// Makes a call that did not begin in `prepare`, on the loop's thread.
     private func call() {

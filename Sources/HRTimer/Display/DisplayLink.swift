@@ -33,9 +33,10 @@ public final class DisplayLink: @unchecked Sendable {
     /// An unapplied method of a target. A method of an actor is called on that actor.
     typealias Action<Target> = @Sendable (Target) -> Block
 
-    @exclusivity(unchecked) var state: LinkState
+    // Safe: guarded by the loop's lock, and in no loop by the link's own, which always guards `place`. Accesses are exclusive by that.
+    @safe @exclusivity(unchecked) var state: LinkState
     /// The loop that the link is in, and its token there.
-    @exclusivity(unchecked) var place = LoopTimer.Link()
+    @safe @exclusivity(unchecked) var place = LoopTimer.Link()
     let lock = LockInPlace()
     /// How calls reach the handler's actor; nil if the loop's thread calls the handler.
     let delivery: Delivery?

@@ -77,8 +77,8 @@ struct LinkState: Sendable {
     }
 
     init(handler: @escaping DisplayLink.Handler, rate: FrameRate?, source: VsyncSource? = nil) {
-        // The core passes the owner, which is the link.
-        self.handler = OwnerFunction { link in handler(unsafeDowncast(link, to: DisplayLink.self)) }
+        // Safe: the core passes the owner, which is the link.
+        self.handler = OwnerFunction { link in unsafe handler(unsafeDowncast(link, to: DisplayLink.self)) }
         self.rate = rate
         self.source = source
     }

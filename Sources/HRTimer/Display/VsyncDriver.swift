@@ -60,8 +60,9 @@ extension VsyncDriver {
 }
 
 /// A driver around a source of the C library.
-final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
-    // Sendable: its users hold the lock of the `VsyncSource`, and only the release of the last reference closes the source.
+@safe final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
+    // Sendable: its users hold the lock of the `VsyncSource`, and only the release of the last reference closes the source. Safe for the
+    // same reason.
     private let source: OpaquePointer
     let commits: SurfaceCommits?
     private let generation = hrt_fork_generation()
@@ -73,16 +74,19 @@ final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
     ) throws(TimerError) {
         var source: OpaquePointer?
         var failure: UnsafePointer<CChar>?
-        let status = open(&source, &failure)
-        let operation = failure.map { String(cString: $0) } ?? "open a source of refreshes"
-        guard status == 0, let source else { throw TimerError(operation: operation, errorNumber: -status) }
-        self.source = source
+        // Safe: the text of a failure is a constant of the C library.
+        let status = unsafe open(&source, &failure)
+        let operation = unsafe failure.map { unsafe String(cString: $0) } ?? "open a source of refreshes"
+        guard status == 0, let source = unsafe source else {
+            throw TimerError(operation: operation, errorNumber: -status)
+        }
+        unsafe self.source = source
         self.commits = commits
     }
 
     deinit {
         // In a forked child, closing would end the parent's connection.
-        if generation == hrt_fork_generation() { vs_close(source) }
+        if generation == hrt_fork_generation() { unsafe vs_close(source) }
     }
 
     /// Opens a source of an X server's refreshes, for the display at the position, in pixels.
@@ -92,14 +96,14 @@ final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
         y: Int,
         answerWithin_ms: Int32
     ) throws(TimerError) -> CVsyncDriver {
-        try CVsyncDriver { source, failure in
-            vs_x11_open(display, Int16(clamping: x), Int16(clamping: y), answerWithin_ms, &source, &failure)
+        try unsafe CVsyncDriver { source, failure in
+            unsafe vs_x11_open(display, Int16(clamping: x), Int16(clamping: y), answerWithin_ms, &source, &failure)
         }
     }
 
     /// Opens a source of a card's refreshes. `calls` is nil except in tests, and must live as long as the process.
     static func drm(_ card: String?, calls: UnsafePointer<vs_drm_calls>? = nil) throws(TimerError) -> CVsyncDriver {
-        try CVsyncDriver { source, failure in vs_drm_open(card, calls, &source, &failure) }
+        try unsafe CVsyncDriver { source, failure in unsafe vs_drm_open(card, calls, &source, &failure) }
     }
 
     /// Opens a source of a surface's refreshes. `library` is nil except in tests, and must live as long as the process.
@@ -112,43 +116,46 @@ final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
         let flags =
             (surface.isCommittedBySource ? Int32(VS_WAYLAND_COMMITS) : 0)
             | (surface.isReadBySource ? Int32(VS_WAYLAND_READS) : 0)
-        let (display, proxy) = (UnsafeMutableRawPointer(surface.display), UnsafeMutableRawPointer(surface.surface))
-        return try CVsyncDriver(commits: commits) { source, failure in
-            vs_wayland_open(display, proxy, flags, answerWithin_ms, library, &source, &failure)
+        // Safe: the application keeps both, as `WaylandSurface` demands.
+        let (display, proxy) = unsafe (
+            UnsafeMutableRawPointer(surface.display), UnsafeMutableRawPointer(surface.surface)
+        )
+        return try unsafe CVsyncDriver(commits: commits) { source, failure in
+            unsafe vs_wayland_open(display, proxy, flags, answerWithin_ms, library, &source, &failure)
         }
     }
 
-    var descriptor: Int32 { vs_descriptor(source) }
+    var descriptor: Int32 { unsafe vs_descriptor(source) }
     var timeID: TimeID { TimeBase.kernel.id }
 
     var toldRate: FrameRate? {
         var (numerator, denominator): (Int64, Int64) = (0, 1)
-        vs_told_rate(source, &numerator, &denominator)
+        unsafe vs_told_rate(source, &numerator, &denominator)
         return numerator > 0 ? FrameRate(numerator, denominator) : nil
     }
 
-    func request(_ refreshes: Int64) -> Int32 { vs_request(source, UInt64(max(1, refreshes))) }
+    func request(_ refreshes: Int64) -> Int32 { unsafe vs_request(source, UInt64(max(1, refreshes))) }
 
-    func take(_ sample: inout vs_sample) -> Int32 { vs_take(source, &sample) }
+    func take(_ sample: inout vs_sample) -> Int32 { unsafe vs_take(source, &sample) }
 
     func takeRead(_ sample: inout vs_sample) -> Int32 {
-        commits == nil ? take(&sample) : vs_wayland_take_read(source, &sample)
+        unsafe commits == nil ? take(&sample) : vs_wayland_take_read(source, &sample)
     }
 
     func takeOthers() -> SharedReading? {
         guard commits != nil else { return nil }
-        let found = vs_wayland_others(source)
+        let found = unsafe vs_wayland_others(source)
         if found == 0 { return nil }
-        return SharedReading(
+        return unsafe SharedReading(
             descriptor: vs_wayland_connection(source),
             othersWait: found & Int32(VS_WAYLAND_OTHERS_WAIT) != 0
         )
     }
 
-    func willCommit() -> Int32 { commits == nil ? 0 : vs_wayland_will_commit(source) }
+    func willCommit() -> Int32 { unsafe commits == nil ? 0 : vs_wayland_will_commit(source) }
 
     func detach() {
-        if commits != nil { vs_wayland_detach(source) }
+        if commits != nil { unsafe vs_wayland_detach(source) }
     }
 }
 #endif

@@ -44,9 +44,10 @@ extension VsyncSource {
     }
 
     private static func openDRM(_ card: String?, refusals: [Refusal]) throws(TimerError) -> VsyncSource {
-        let driver = try CVsyncDriver.drm(card)
+        // Safe: without functions of a test.
+        let driver = try unsafe CVsyncDriver.drm(card)
         return VsyncSource(kind: .drm, driver: driver, refusals: refusals) { () throws(TimerError) in
-            try CVsyncDriver.drm(card)
+            try unsafe CVsyncDriver.drm(card)
         }
     }
 
@@ -60,7 +61,10 @@ extension VsyncSource {
     public static var shared: VsyncSource {
         let found = sharedSource.withLock { $0?.generation == hrt_fork_generation() ? $0?.source : nil }
         if let found { return found }
-        let chosen = chosen(surface: offeredSurface.withLock { $0 }) { getenv($0).map { String(cString: $0) } }
+        // Safe: the text is copied at once. No other thread may change the environment meanwhile, getenv(3).
+        let chosen = chosen(surface: offeredSurface.withLock { $0 }) {
+            unsafe getenv($0).map { unsafe String(cString: $0) }
+        }
         return sharedSource.withLock { shared in
             if let shared, shared.generation == hrt_fork_generation() { return shared.source }
             shared = (hrt_fork_generation(), chosen)

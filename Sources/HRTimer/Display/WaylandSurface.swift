@@ -23,8 +23,9 @@ import HRTimerLibc
 /// This covers the display's default queue. An application with another queue dispatches that queue after each frame.
 ///
 /// Both pointers are borrowed: they must stay valid until `detach()` has returned, or the source is freed.
-public struct WaylandSurface: @unchecked Sendable {
-    // Sendable: libwayland-client's objects may be used by any thread.
+@safe public struct WaylandSurface: @unchecked Sendable {
+    // Sendable: libwayland-client's objects may be used by any thread. Safe: only `init` takes pointers, and says how long they must be
+    // valid.
     let display: OpaquePointer
     let surface: OpaquePointer
 
@@ -43,8 +44,8 @@ public struct WaylandSurface: @unchecked Sendable {
 
     /// Wraps a display and its surface: `struct wl_display *` and `struct wl_surface *`.
     public init(display: OpaquePointer, surface: OpaquePointer) {
-        self.display = display
-        self.surface = surface
+        unsafe self.display = display
+        unsafe self.surface = surface
     }
 }
 
@@ -75,7 +76,7 @@ extension VsyncSource {
     }
 
     static func openWayland(_ surface: WaylandSurface, refusals: [Refusal]) throws(TimerError) -> VsyncSource {
-        let driver = try CVsyncDriver.wayland(surface, answerWithin_ms: 500)
+        let driver = try unsafe CVsyncDriver.wayland(surface, answerWithin_ms: 500)
         return VsyncSource(kind: .wayland, driver: driver, refusals: refusals, reopen: nil)
     }
 
@@ -97,7 +98,7 @@ extension VsyncSource {
         guard kind == .wayland, !isInForkedChild else {
             throw TimerError(operation: "attach a surface to a source that is not of one", errorNumber: EINVAL)
         }
-        let driver = try CVsyncDriver.wayland(surface, answerWithin_ms: 500)
+        let driver = try unsafe CVsyncDriver.wayland(surface, answerWithin_ms: 500)
         detach()
         hasOpened(driver)
     }

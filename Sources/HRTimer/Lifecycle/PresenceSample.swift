@@ -43,14 +43,15 @@ struct PresenceSample: Sendable, Equatable {
     /// of /proc/thread-self/schedstat, proc_pid_schedstat in the kernel's Documentation/scheduler/sched-stats.rst. Returns
     /// nil without CONFIG_SCHED_INFO, without /proc, and without a descriptor.
     private static func threadWaited_ns() -> Int64? {
-        let file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)
+        let file = unsafe open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
         defer { close(file) }
-        return withUnsafeTemporaryAllocation(byteCount: 128, alignment: 1) { bytes in
-            let count = read(file, bytes.baseAddress, bytes.count)
+        // Safe: only the bytes that were read are looked at.
+        return unsafe withUnsafeTemporaryAllocation(byteCount: 128, alignment: 1) { bytes in
+            let count = unsafe read(file, bytes.baseAddress, bytes.count)
             guard count > 0 else { return nil }
-            let fields = bytes[..<count].split(separator: UInt8(ascii: " "))
-            return fields.count >= 2 ? Int64(String(decoding: fields[1], as: UTF8.self)) : nil
+            let fields = unsafe bytes[..<count].split(separator: UInt8(ascii: " "))
+            return unsafe fields.count >= 2 ? Int64(String(decoding: fields[1], as: UTF8.self)) : nil
         }
     }
 }

@@ -19,7 +19,7 @@ extension LoopSource {
     ) throws(TimerError) -> LoopSource {
         let handler = onItsActor(unless: { !$0.isValid }, handler)
         var descriptor: Int32 = -1
-        try check(hrt_signal_open(signal, &descriptor), "watch signal \(signal)")
+        try unsafe check(hrt_signal_open(signal, &descriptor), "watch signal \(signal)")
         let receiver: SignalReceiver?
         do {
             receiver = hrt_signal_is_blocked(signal) ? try SignalReceiver(signal) : nil
@@ -49,12 +49,12 @@ private final class SignalReceiver: Sendable {
         let isOver = Latch()
         self.isOver = isOver
         thread = try startThread {
-            hrt_thread_set_name("hrt-signal")
+            unsafe hrt_thread_set_name("hrt-signal")
             // A signal that comes before this is pending for the process until then.
             var received = sigset_t()
-            sigemptyset(&received)
-            sigaddset(&received, signal)
-            pthread_sigmask(SIG_UNBLOCK, &received, nil)
+            unsafe sigemptyset(&received)
+            unsafe sigaddset(&received, signal)
+            unsafe pthread_sigmask(SIG_UNBLOCK, &received, nil)
             isOver.wait()
         }
     }

@@ -53,7 +53,7 @@ public final class LoopThread: Sendable {
             hasEnded.open()
         }
         thread = try startThread {
-            name.withCString { hrt_thread_set_name($0) }
+            unsafe name.withCString { unsafe hrt_thread_set_name($0) }
             // For handlers that sleep; the timerfd that the loop waits by is exempt from slack. Cannot fail, since 1 is
             // within the range.
             if precision > .coalesced { _ = hrt_thread_set_timer_slack_ns(1) }

@@ -250,15 +250,15 @@ struct LockInPlace: ~Copyable {
     /// The word of the C core's lock. An `Atomic` does not move while its owner exists, and a pointer to it points to the word.
     private let word = Atomic<UInt32>(0)
 
-    func acquire() { withAddress { hrt_lock_acquire($0) } }
+    func acquire() { withAddress { unsafe hrt_lock_acquire($0) } }
 
     /// Releases the lock. On the thread that holds it.
-    func release() { withAddress { hrt_lock_release($0) } }
+    func release() { withAddress { unsafe hrt_lock_release($0) } }
 
-    private func withAddress(_ body: (UnsafeMutablePointer<hrt_lock>) -> Void) {
-        // Unsafe: `hrt_lock` is a struct of that one word, and the C core accesses it by atomic operations only.
-        withUnsafePointer(to: word) { address in
-            body(UnsafeMutableRawPointer(mutating: address).assumingMemoryBound(to: hrt_lock.self))
+    @safe private func withAddress(_ body: (UnsafeMutablePointer<hrt_lock>) -> Void) {
+        // Safe: `hrt_lock` is a struct of that one word, and the C core accesses it by atomic operations only.
+        unsafe withUnsafePointer(to: word) { address in
+            unsafe body(UnsafeMutableRawPointer(mutating: address).assumingMemoryBound(to: hrt_lock.self))
         }
     }
 }

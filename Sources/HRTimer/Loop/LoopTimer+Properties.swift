@@ -92,12 +92,13 @@ extension LoopTimer {
             lock.release()
         } else if let core = link.core.take() {
             // Without closures, so that references are moved and not counted on the way.
-            let loop = core.state.lock()
+            // Safe: not used after `unlock()`.
+            @safe let loop = unsafe core.state.lock()
             let isWithdrawn = loop.pointee.withdraw(link.token, &state)
             if isRevoked { state.isRevoked = true }
             let formerThread = state.extras?.threadOfFormerLoop
             state.takeReferences(&released)
-            state.noteEnding(formerThread ?? loop.pointee.core.callingThread)
+            unsafe state.noteEnding(formerThread ?? loop.pointee.core.callingThread)
             loop.pointee.removeTimer(link.token, &target)
             let mustWake = isWithdrawn || loop.pointee.mustWakeToEnd()
             core.state.unlock()
@@ -144,7 +145,8 @@ extension LoopTimer {
     @available(*, noasync)
     public func invalidateAndWait() {
         invalidate()
-        guard let ending, ending.thread != hrt_thread_pointer() else { return }
+        // Safe: only compared.
+        guard let ending, unsafe ending.thread != hrt_thread_pointer() else { return }
         ending.latch.wait()
     }
 
@@ -157,9 +159,9 @@ extension LoopTimer {
     private var ending: Ending? { withState { $0.extras?.ending } }
 
     /// The end of a call during which the timer was invalidated.
-    struct Ending: Sendable {
-        /// The thread that is inside the handler. Sendable and unsafe: only compared.
-        nonisolated(unsafe) let thread: UnsafeRawPointer?
+    @safe struct Ending: Sendable {
+        /// The thread that is inside the handler. Sendable and safe: only compared.
+        @safe nonisolated(unsafe) let thread: UnsafeRawPointer?
         let latch = Latch()
     }
 }

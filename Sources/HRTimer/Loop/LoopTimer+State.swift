@@ -74,7 +74,7 @@ extension LoopTimer {
     }
 
     /// What few timers have, by reference: an existential would take five words in each, and a check to copy it and to free it.
-    final class Extras: Sendable {
+    @safe final class Extras: Sendable {
         let userInfo: (any Sendable)?
         /// The calls on the handler's actor, with what they report; nil before the first one, and without an actor.
         let calls: ActorCalls?
@@ -85,9 +85,9 @@ extension LoopTimer {
         let ending: Ending?
         /// The thread that is inside the handler, if the timer was taken out of its loop meanwhile; it may be in another loop.
         /// Safe because it is only compared.
-        nonisolated(unsafe) let threadOfFormerLoop: UnsafeRawPointer?
+        @safe nonisolated(unsafe) let threadOfFormerLoop: UnsafeRawPointer?
 
-        init(
+        @safe init(
             userInfo: (any Sendable)?,
             calls: ActorCalls? = nil,
             phase_ns: Int64 = 0,
@@ -98,7 +98,7 @@ extension LoopTimer {
             self.calls = calls
             self.phase_ns = phase_ns
             self.ending = ending
-            self.threadOfFormerLoop = threadOfFormerLoop
+            self.threadOfFormerLoop = unsafe threadOfFormerLoop
         }
     }
 
@@ -186,22 +186,22 @@ extension LoopTimer.State {
         if let extras, extras.ending == nil { released.object = self.extras.take() }
     }
 
-    /// Called when the timer leaves its loop, with the thread that makes that loop's calls.
-    mutating func noteFormerLoop(_ thread: UnsafeRawPointer?) {
+    /// Called when the timer leaves its loop, with the thread that makes that loop's calls. Safe: the thread's address is only compared.
+    @safe mutating func noteFormerLoop(_ thread: UnsafeRawPointer?) {
         if !isFiring { return }
         let extras = self.extras
         self.extras = LoopTimer.Extras(userInfo: extras?.userInfo, calls: extras?.calls, threadOfFormerLoop: thread)
     }
 
     /// Called when the timer has become invalid, with the thread that makes the calls of its loop. If its handler runs, others
-    /// can wait from now on until it has returned.
-    mutating func noteEnding(_ callingThread: UnsafeRawPointer?) {
+    /// can wait from now on until it has returned. Safe: the thread's address is only compared.
+    @safe mutating func noteEnding(_ callingThread: UnsafeRawPointer?) {
         if isFiring { addEnding(callingThread) }
     }
 
-    private mutating func addEnding(_ callingThread: UnsafeRawPointer?) {
+    @safe private mutating func addEnding(_ callingThread: UnsafeRawPointer?) {
         if extras != nil { return }
-        extras = LoopTimer.Extras(userInfo: nil, ending: LoopTimer.Ending(thread: callingThread))
+        extras = unsafe LoopTimer.Extras(userInfo: nil, ending: LoopTimer.Ending(thread: callingThread))
     }
 
     /// The missed ticks that the present or latest call of the handler reports, on the loop's thread or on an actor.
@@ -253,7 +253,7 @@ extension LoopTimer.State {
         let ended = call.take()
         lastFired_ns = deadline_ns
         if let ended { missedTicks = ended.missedTicks }
-        if let extras, extras.threadOfFormerLoop != nil {
+        if let extras, unsafe extras.threadOfFormerLoop != nil {
             self.extras = LoopTimer.Extras(userInfo: extras.userInfo, calls: extras.calls)
         }
         guard schedule.recurrence.repeats, handler != nil else { return false }

@@ -69,7 +69,8 @@ extension LoopTimer {
         guard let actor = block.isolation else { return plain(block) }
         let plain = plain(block)
         let calls = ActorCalls(merges: true)
-        return OwnerFunction { timer in unsafeDowncast(timer, to: LoopTimer.self).call(on: actor, calls, plain) }
+        // Safe: the core passes the owner, which is the timer.
+        return OwnerFunction { timer in unsafe unsafeDowncast(timer, to: LoopTimer.self).call(on: actor, calls, plain) }
     }
 
     private var isRevoked: Bool { withState { $0.isRevoked } }

@@ -33,9 +33,10 @@ public final class LoopTimer: @unchecked Sendable {
     /// thread calls it in any loop.
     public typealias Block = @isolated(any) @Sendable (LoopTimer) -> Void
 
-    @exclusivity(unchecked) var state: State
+    // Safe: guarded by the loop's lock, and in no loop by the timer's own, which always guards `link`. Accesses are exclusive by that.
+    @safe @exclusivity(unchecked) var state: State
     /// The loop that the timer is in.
-    @exclusivity(unchecked) var link = Link()
+    @safe @exclusivity(unchecked) var link = Link()
     let lock = LockInPlace()
 
     /// The clock that the timer follows, if not the loop's. May be read without the lock: it is constant.

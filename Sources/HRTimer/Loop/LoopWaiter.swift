@@ -9,10 +9,10 @@ import Synchronization
 ///
 /// If there is no `hrt_loop`, because the process has no descriptors left, the thread waits on a futex instead: timers still
 /// work, but descriptors cannot be watched.
-final class LoopWaiter: @unchecked Sendable {
+@safe final class LoopWaiter: @unchecked Sendable {
     // Sendable: the pointer is constant, hrt_loop_wake and hrt_loop_is_woken are thread-safe, and everything else is
-    // called by the one thread that runs the loop.
-    private let loop: OpaquePointer?
+    // called by the one thread that runs the loop. Safe: the `hrt_loop` lives as long as this object, and nobody else has its address.
+    @safe private let loop: OpaquePointer?
     private let futex: Waiter?
     private let isFutexWoken = Atomic(false)
     /// The spin window, made by the first precise wait. Only the loop's thread uses it.
@@ -44,19 +44,19 @@ final class LoopWaiter: @unchecked Sendable {
 
     init() {
         var loop: OpaquePointer?
-        let status = hrt_loop_create(&loop)
-        self.loop = loop
+        let status = unsafe hrt_loop_create(&loop)
+        self.loop = unsafe loop
         isHosted = false
         failure = status == 0 ? nil : TimerError(operation: "make an event loop", errorNumber: -status)
         // A futex needs no descriptor: this fails only where not even a lock can wait.
         futex = status == 0 ? nil : try? Waiter(.futex)
     }
 
-    /// Creates a loop on the host's `event_base`.
+    /// Creates a loop on the host's `event_base`. Safe if the base lives as long as the loop is on it.
     init(eventBase: OpaquePointer) throws(TimerError) {
         var loop: OpaquePointer?
-        try check(hrt_loop_create_on(eventBase, &loop), "put a loop on an event base")
-        self.loop = loop
+        try unsafe check(hrt_loop_create_on(eventBase, &loop), "put a loop on an event base")
+        self.loop = unsafe loop
         isHosted = true
         failure = nil
         futex = nil
@@ -64,28 +64,28 @@ final class LoopWaiter: @unchecked Sendable {
 
     /// Makes the host's base call `body` with `context`, on the base's thread, whenever there is something to do.
     func setHost(_ context: UnsafeMutableRawPointer, _ body: @convention(c) (UnsafeMutableRawPointer?) -> Void) {
-        if let loop { hrt_loop_set_host(loop, body, context) }
+        if let loop { unsafe hrt_loop_set_host(loop, body, context) }
     }
 
     /// Removes the loop's events from the host's base. Must be called on the host's thread.
     func leaveHost() {
-        if let loop { hrt_loop_leave_host(loop) }
+        if let loop { unsafe hrt_loop_leave_host(loop) }
     }
 
     deinit {
-        if let loop { hrt_loop_destroy(loop) }
+        if let loop { unsafe hrt_loop_destroy(loop) }
     }
 
     /// Notes that the calling thread begins to run the loop, which then goes by that thread's timer slack.
     func enter() {
-        if let loop, !isHosted { hrt_loop_enter(loop) }
+        if let loop, !isHosted { unsafe hrt_loop_enter(loop) }
     }
 
     /// Waits for the deadline, a wake or a ready descriptor. Returns an empty set when the deadline has come; `Int64.max` is
     /// no deadline.
     func wait(until deadline_ns: Int64) -> Found {
         looks &+= 1
-        if let loop { return Found(rawValue: hrt_loop_wait(loop, deadline_ns)) }
+        if let loop { return unsafe Found(rawValue: hrt_loop_wait(loop, deadline_ns)) }
         let isWoken = futex?.wait(until: deadline_ns) ?? false
         isFutexWoken.store(false, ordering: .relaxed)
         return isWoken ? .woken : []
@@ -103,12 +103,12 @@ final class LoopWaiter: @unchecked Sendable {
         window.noteUse()
         looks &+= 1
         guard let loop else { return (waitOnFutex(until: deadline_ns, window, prepare), nil) }
-        let found = hrt_loop_wait_until_spin_window(loop, deadline_ns, window.c)
+        let found = unsafe hrt_loop_wait_until_spin_window(loop, deadline_ns, window.c)
         if found != 0 { return (Found(rawValue: found), nil) }
         let until_ns = prepare() ? deadline_ns - Fire.lastSpin_ns : deadline_ns
         var now_ns: Int64 = 0
         var spun_ns: Int64 = 0
-        let ending = Found(rawValue: hrt_loop_spin(loop, until_ns, window.c, &now_ns, &spun_ns))
+        let ending = unsafe Found(rawValue: hrt_loop_spin(loop, until_ns, window.c, &now_ns, &spun_ns))
         if ending.isEmpty, now_ns < deadline_ns {
             window.budget.spend(deadline_ns - now_ns)
             spun_ns += deadline_ns - now_ns
@@ -137,12 +137,12 @@ final class LoopWaiter: @unchecked Sendable {
         let window = spinWindow(spinBudget, time)
         let length_ns = deadline_ns.subtractingSaturating(begin_ns)
         // Without a deadline there is only one wait and no spin window.
-        let window_ns = deadline_ns < .max ? hrt_spin_window_ns(window.c, length_ns, begin_ns) : 0
+        let window_ns = unsafe deadline_ns < .max ? hrt_spin_window_ns(window.c, length_ns, begin_ns) : 0
         let wake_ns = deadline_ns.subtractingSaturating(window_ns)
         if wake_ns > begin_ns {
             let found = wait(wake_ns)
             if !found.isEmpty || time.now_ns < wake_ns { return (found, nil) }
-            hrt_spin_window_record_wake(window.c, length_ns, time.now_ns.subtractingSaturating(wake_ns))
+            unsafe hrt_spin_window_record_wake(window.c, length_ns, time.now_ns.subtractingSaturating(wake_ns))
         }
         _ = prepare()
         let woken_ns = time.now_ns
@@ -175,20 +175,20 @@ final class LoopWaiter: @unchecked Sendable {
 
     /// Arms the loop for a deadline without waiting. Must be called on the loop's thread. Does nothing on a futex.
     func arm(_ deadline_ns: Int64) {
-        if let loop { hrt_loop_arm(loop, deadline_ns) }
+        if let loop { unsafe hrt_loop_arm(loop, deadline_ns) }
     }
 
     func descriptor() throws(TimerError) -> Int32 {
         if let failure { throw failure }
         guard let loop else { return -1 }
-        let descriptor = hrt_loop_descriptor(loop)
+        let descriptor = unsafe hrt_loop_descriptor(loop)
         try check(descriptor, "find the descriptor of an event loop")
         return descriptor
     }
 
     func poll() -> Found {
         looks &+= 1
-        if let loop { return Found(rawValue: hrt_loop_poll(loop)) }
+        if let loop { return unsafe Found(rawValue: hrt_loop_poll(loop)) }
         return isFutexWoken.load(ordering: .relaxed) ? wait(until: .min) : []
     }
 
@@ -197,7 +197,7 @@ final class LoopWaiter: @unchecked Sendable {
 
     func wake() {
         wakes.wrappingAdd(1, ordering: .relaxed)
-        if let loop { return hrt_loop_wake(loop) }
+        if let loop { return unsafe hrt_loop_wake(loop) }
         isFutexWoken.store(true, ordering: .relaxed)
         futex?.wake()
     }
@@ -213,13 +213,13 @@ final class LoopWaiter: @unchecked Sendable {
     func watch(_ descriptor: Int32, _ events: UInt32, tag: UInt64) -> WatchedDescriptors.Watch? {
         guard let loop else { return nil }
         var watch: OpaquePointer?
-        let status = hrt_loop_watch(loop, descriptor, events, tag, &watch)
-        return status == 0 ? watch.map(WatchedDescriptors.Watch.init) : nil
+        let status = unsafe hrt_loop_watch(loop, descriptor, events, tag, &watch)
+        return unsafe status == 0 ? watch.map(WatchedDescriptors.Watch.init) : nil
     }
 
-    /// Ends a watch. Must be called on the loop's thread.
+    /// Ends a watch. Must be called on the loop's thread. Safe: it is called once for each watch, before the loop ends.
     func unwatch(_ watch: WatchedDescriptors.Watch) {
-        if let loop { hrt_loop_unwatch(loop, watch.address) }
+        if let loop { unsafe hrt_loop_unwatch(loop, watch.address) }
     }
 
     /// Returns those of `events` for which the descriptor is ready now, without waiting. `poll(2)`.
@@ -228,7 +228,7 @@ final class LoopWaiter: @unchecked Sendable {
         if events.contains(.readable) { asked.events |= Int16(POLLIN) }
         if events.contains(.writable) { asked.events |= Int16(POLLOUT) }
         // A signal does not interrupt a call that does not wait.
-        guard HRTimerLibc.poll(&asked, 1, 0) == 1, asked.revents & Int16(POLLNVAL) == 0 else { return [] }
+        guard unsafe HRTimerLibc.poll(&asked, 1, 0) == 1, asked.revents & Int16(POLLNVAL) == 0 else { return [] }
         var found: LoopSource.Events = []
         let ended = asked.revents & Int16(POLLHUP | POLLERR) != 0
         if ended || asked.revents & Int16(POLLIN) != 0 { found.insert(.readable) }
@@ -236,16 +236,17 @@ final class LoopWaiter: @unchecked Sendable {
         return found.intersection(events)
     }
 
-    /// Returns what the last wait or poll found. A copy, since handlers may run the loop.
+    /// Returns what the last wait or poll found. A copy, since handlers may run the loop. Safe: the C core's array stays as
+    /// it is until the next wait.
     func takeReady() -> [hrt_ready] {
         guard let loop else { return [] }
         var first: UnsafePointer<hrt_ready>?
-        let count = hrt_loop_take_ready(loop, &first)
-        return count == 0 ? [] : Array(UnsafeBufferPointer(start: first, count: count))
+        let count = unsafe hrt_loop_take_ready(loop, &first)
+        return unsafe count == 0 ? [] : Array(UnsafeBufferPointer(start: first, count: count))
     }
 
     var isWoken: Bool {
-        if let loop { return hrt_loop_is_woken(loop) != 0 }
+        if let loop { return unsafe hrt_loop_is_woken(loop) != 0 }
         return isFutexWoken.load(ordering: .relaxed)
     }
 }

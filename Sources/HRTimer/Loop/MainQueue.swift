@@ -63,7 +63,7 @@ package enum MainQueue {
     private static let mainThreadsEnd: pthread_key_t? = {
         var key = pthread_key_t()
         // pthread_exit(3) calls this, and dispatchMain() calls pthread_exit(3) on the main thread. exit(3) does not call it.
-        let error = pthread_key_create(&key) { _ in
+        let error = unsafe pthread_key_create(&key) { _ in
             enqueue { TimerLoop.main.followMainQueue() }
         }
         return error == 0 ? key : nil
@@ -72,8 +72,8 @@ package enum MainQueue {
     /// Notes when the main thread ends. Must be called on the main thread.
     private static func watchMainThread() {
         guard let key = mainThreadsEnd else { fatalError("no thread-specific key is left: pthread_key_create(3)") }
-        // Any value but NULL, for which the destructor would not be called.
-        pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
+        // Any value but NULL, for which the destructor would not be called. Safe: nothing reads it.
+        unsafe pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
     }
 }
 

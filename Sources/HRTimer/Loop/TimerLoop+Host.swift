@@ -100,11 +100,11 @@ extension TimerLoop {
     /// ENOMEM. `timerfd_create(2)`, `event_new`.
     @available(*, noasync)
     public convenience init(eventBase base: OpaquePointer) throws(TimerError) {
-        self.init(waiter: try LoopWaiter(eventBase: base))
-        // Unretained: the loop removes its events before it is freed.
-        waiter.setHost(Unmanaged.passUnretained(self).toOpaque()) { context in
-            guard let context else { return }
-            Unmanaged<TimerLoop>.fromOpaque(context).takeUnretainedValue().process()
+        unsafe self.init(waiter: try LoopWaiter(eventBase: base))
+        // Safe, though unretained: the loop removes its events before it is freed.
+        unsafe waiter.setHost(Unmanaged.passUnretained(self).toOpaque()) { context in
+            guard let context = unsafe context else { return }
+            unsafe Unmanaged<TimerLoop>.fromOpaque(context).takeUnretainedValue().process()
         }
         process()
     }
@@ -133,26 +133,27 @@ extension TimerLoop {
             throw TimerError(operation: "serve a loop: \(reason)", errorNumber: EINVAL)
         }
         let descriptor = try hostDescriptor()
-        let context = Unmanaged.passRetained(BaseHost(loop: self, mode: mode))
+        // Safe: released after the last call, when the event is removed.
+        let context = unsafe Unmanaged.passRetained(BaseHost(loop: self, mode: mode))
         var host: OpaquePointer?
-        let status = hrt_host_add(
+        let status = unsafe hrt_host_add(
             base,
             descriptor,
             { context in
-                guard let context else { return }
-                Unmanaged<BaseHost>.fromOpaque(context).takeUnretainedValue().process()
+                guard let context = unsafe context else { return }
+                unsafe Unmanaged<BaseHost>.fromOpaque(context).takeUnretainedValue().process()
             },
-            context.toOpaque(),
+            unsafe context.toOpaque(),
             &host
         )
-        if status != 0 { context.release() }
+        if status != 0 { unsafe context.release() }
         try check(status, "put a loop on an event base")
         process(inMode: mode)
-        // Belongs to the base's thread, where it is cancelled.
-        nonisolated(unsafe) let added = host
+        // Safe: belongs to the base's thread, where it is cancelled.
+        nonisolated(unsafe) let added = unsafe host
         return LoopHost {
-            if let added { hrt_host_remove(added) }
-            context.release()
+            if let added = unsafe added { unsafe hrt_host_remove(added) }
+            unsafe context.release()
         }
     }
 

@@ -54,7 +54,7 @@ extension TimerLoop {
     private func watch(on queue: DispatchQueue, _ mode: Mode) throws(TimerError) -> LoopHost {
         let isOnMainQueue = MainQueue.isMain(queue)
         // Dispatch sources are thread-safe, only their type does not say so: dispatch_source_create(3).
-        nonisolated(unsafe) let source = DispatchSource.makeReadSource(
+        @safe nonisolated(unsafe) let source = DispatchSource.makeReadSource(
             fileDescriptor: try hostDescriptor(),
             queue: queue
         )
@@ -159,15 +159,15 @@ extension TimerLoop {
 /// The link between the descriptor of a loop, which a thread of Dispatch waits for, and a source of Foundation's run loop.
 private final class RunLoopHost: Sendable {
     private let mode: TimerLoop.Mode
-    // Unsafe: dispatch sources are thread-safe, only their type does not say so: dispatch_source_create(3).
-    private nonisolated(unsafe) let watch: any DispatchSourceRead
+    // Safe: dispatch sources are thread-safe, only their type does not say so: dispatch_source_create(3).
+    @safe private nonisolated(unsafe) let watch: any DispatchSourceRead
 
-    // Sendable: the source is taken with the lock held, and removed by the thread that has taken it out.
-    private struct State: @unchecked Sendable {
+    // Sendable and safe: the source is taken with the lock held, and removed by the thread that has taken it out.
+    @safe private struct State: @unchecked Sendable {
         /// Nil after `end()`.
         var loop: TimerLoop?
         /// Nil before `begin()` and after `end()`.
-        var source: OpaquePointer?
+        @safe var source: OpaquePointer?
         /// Whether `watch` is suspended: from the signal until the run loop has done what there was, while the descriptor
         /// stays readable.
         var isPaused = false
@@ -182,49 +182,49 @@ private final class RunLoopHost: Sendable {
     private let state: Locked<State>
 
     init(_ loop: TimerLoop, _ mode: TimerLoop.Mode, _ descriptor: Int32) {
-        state = Locked(State(loop: loop))
+        state = unsafe Locked(State(loop: loop))
         self.mode = mode
         let queue = DispatchQueue(label: "hrtimer-run-loop")
         watch = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         watch.setEventHandler { [weak self] in self?.wake() }
     }
 
-    /// Adds the source to the calling thread's run loop. That source holds this object.
+    /// Adds the source to the calling thread's run loop. Safe: that source holds this object, and releases it after the last call.
     func begin() throws(TimerError) {
-        let calls = hrt_run_loop_calls(
-            perform: { RunLoopHost.from($0).perform() },
-            ended: { RunLoopHost.from($0).end() },
-            release: { Unmanaged<RunLoopHost>.fromOpaque($0).release() }
+        let calls = unsafe hrt_run_loop_calls(
+            perform: { unsafe RunLoopHost.from($0).perform() },
+            ended: { unsafe RunLoopHost.from($0).end() },
+            release: { unsafe Unmanaged<RunLoopHost>.fromOpaque($0).release() }
         )
-        let context = Unmanaged.passRetained(self)
+        let context = unsafe Unmanaged.passRetained(self)
         var source: OpaquePointer?
-        let status = hrt_run_loop_source_add(calls, context.toOpaque(), &source)
-        state.withLock { $0.source = source }
+        let status = unsafe hrt_run_loop_source_add(calls, context.toOpaque(), &source)
+        state.withLock { $0.source = unsafe source }
         // Also if there is no source: libdispatch ends the process when a source is freed that was never active.
         watch.activate()
         if status != 0 {
             watch.cancel()
-            context.release()
+            unsafe context.release()
         }
         try check(status, "put a loop on Foundation's run loop")
         perform()
     }
 
     private static func from(_ context: UnsafeMutableRawPointer) -> RunLoopHost {
-        Unmanaged<RunLoopHost>.fromOpaque(context).takeUnretainedValue()
+        unsafe Unmanaged<RunLoopHost>.fromOpaque(context).takeUnretainedValue()
     }
 
     /// Handles a readable descriptor: pauses the watch and signals the run loop.
     private func wake() {
-        let source = state.withLock { state -> OpaquePointer? in
+        let source = unsafe state.withLock { state -> OpaquePointer? in
             guard let source = state.source, !state.isPaused else { return nil }
             watch.suspend()
             state.isPaused = true
-            hrt_run_loop_source_hold(source)
-            return source
+            unsafe hrt_run_loop_source_hold(source)
+            return unsafe source
         }
         // Without the lock: a thread that ends calls `end` with the lock of its run loop held, which this takes.
-        if let source { hrt_run_loop_source_signal(source) }
+        if let source = unsafe source { unsafe hrt_run_loop_source_signal(source) }
     }
 
     private func perform() {
@@ -237,15 +237,15 @@ private final class RunLoopHost: Sendable {
 
     /// Ends the hosting. Any thread, any number of times.
     func end() {
-        let held = state.withLock { state in
+        let held = unsafe state.withLock { state in
             defer { (state.loop, state.source) = (nil, nil) }
             // A suspended dispatch source must not be released: dispatch_release(3).
-            if state.source != nil { watch.cancel() }
+            if unsafe state.source != nil { watch.cancel() }
             state.resume(watch)
             return (loop: state.loop, source: state.source)
         }
-        if let source = held.source { hrt_run_loop_source_remove(source) }
-        withExtendedLifetime(held.loop) {}
+        if let source = unsafe held.source { unsafe hrt_run_loop_source_remove(source) }
+        unsafe withExtendedLifetime(held.loop) {}
     }
 }
 #endif

@@ -231,10 +231,10 @@ public final class TimerLoop: Sendable {
 enum CurrentLoop {
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
-        let error = pthread_key_create(&key) { context in
-            guard let context else { return }
+        let error = unsafe pthread_key_create(&key) { context in
+            guard let context = unsafe context else { return }
             // Retained by `adopt`.
-            let loop = Unmanaged<TimerLoop>.fromOpaque(context).takeRetainedValue()
+            let loop = unsafe Unmanaged<TimerLoop>.fromOpaque(context).takeRetainedValue()
             loop.reportTimersNeverRun()
             loop.end()
         }
@@ -243,19 +243,20 @@ enum CurrentLoop {
     }()
 
     static var value: TimerLoop? {
-        pthread_getspecific(key).map { Unmanaged<TimerLoop>.fromOpaque($0).takeUnretainedValue() }
+        // Safe: `adopt` retains the loop, and the caller of `with` holds its own.
+        unsafe pthread_getspecific(key).map { unsafe Unmanaged<TimerLoop>.fromOpaque($0).takeUnretainedValue() }
     }
 
     static func adopt(_ loop: TimerLoop) {
-        // Released by the key's destructor.
-        pthread_setspecific(key, Unmanaged.passRetained(loop).toOpaque())
+        // Safe: released by the key's destructor.
+        unsafe pthread_setspecific(key, Unmanaged.passRetained(loop).toOpaque())
     }
 
     /// Calls `body` with `loop` in the place of the thread's own loop.
     static func with<Result>(_ loop: TimerLoop, _ body: () -> Result) -> Result {
-        let before = pthread_getspecific(key)
-        pthread_setspecific(key, Unmanaged.passUnretained(loop).toOpaque())
-        defer { pthread_setspecific(key, before) }
+        let before = unsafe pthread_getspecific(key)
+        unsafe pthread_setspecific(key, Unmanaged.passUnretained(loop).toOpaque())
+        defer { unsafe pthread_setspecific(key, before) }
         return withExtendedLifetime(loop, body)
     }
 }

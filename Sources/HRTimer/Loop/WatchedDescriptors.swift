@@ -34,8 +34,8 @@ struct WatchedSource: Sendable {
 
 /// The descriptors of one loop. Watches belong to the loop's thread; all else is guarded by the lock.
 struct WatchedDescriptors: Sendable {
-    // Sendable: an address that only the loop's thread uses.
-    struct Watch: @unchecked Sendable {
+    // Sendable and safe: an address that only the loop's thread uses, and no more after `unwatch`.
+    @safe struct Watch: @unchecked Sendable {
         let address: OpaquePointer
     }
 

@@ -50,9 +50,9 @@ final class PacedIteration<Element: Sendable, Failure: Error>: Sendable {
 
     private func wait(isolation: isolated (any Actor)?) async {
         await withTaskCancellationHandler {
-            await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-                // Unsafe: the pacer calls this function once, or returns false.
-                if !pacer.wait({ continuation.resume() }) { continuation.resume() }
+            await unsafe withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+                // Safe: the pacer calls this function once, or returns false.
+                if !pacer.wait({ unsafe continuation.resume() }) { unsafe continuation.resume() }
             }
         } onCancel: {
             end()

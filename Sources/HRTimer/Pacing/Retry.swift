@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-#if compiler(>=6.2)
 public import HRTimerCore
 
 /// Runs an operation again when it fails, after a wait.
@@ -115,5 +114,4 @@ public struct Retry: Sendable {
         }
     }
 }
-#endif
 #endif

@@ -21,9 +21,10 @@ extension SourceCore {
         var owned = SourceExtras.Owned()
         let lateHandlers: LateHandlers?
 
+        /// Safe with the source's lock held, as `makeExtras()` says.
         init(_ extras: UnsafeMutablePointer<SourceExtras>) {
-            swap(&owned, &extras.pointee.owned)
-            lateHandlers = extras.pointee.lateHandlers
+            unsafe swap(&owned, &extras.pointee.owned)
+            lateHandlers = unsafe extras.pointee.lateHandlers
         }
     }
 
@@ -39,7 +40,7 @@ extension SourceCore {
     func letGo(_ state: inout State, _ engine: inout FiringCore, _ left: inout Left) {
         if let timer = state.timer.take() { left.mustWake = engine.removeOwned(timer, &left.target) }
         left.event = state.event.take()
-        if let extras = state.extras { left.rest = Rest(extras) }
+        if let extras = state.extras { left.rest = unsafe Rest(extras) }
     }
 
     /// Calls the cancel handler and frees everything. Only the first call finds something: the handlers are gone then.
@@ -47,7 +48,7 @@ extension SourceCore {
         do {
             var left = Left()
             withLock { state, engine in
-                state.call = .running(hrt_thread_pointer())
+                state.call = unsafe .running(hrt_thread_pointer())
                 letGo(&state, &engine, &left)
             }
             left.rest?.owned.cancel?.run()

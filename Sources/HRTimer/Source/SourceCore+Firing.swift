@@ -11,7 +11,7 @@ extension SourceCore: TimerOwner {
         guard let timer = state.timer, state.life != .inactive, !engine.isShutDown else { return false }
         var deadline_ns = Int64.max
         if state.mayBegin, state.life != .idle {
-            let record = engine.record(of: timer)
+            @safe let record = engine.record(of: timer)
             deadline_ns = record.pointee.deadline_ns
             let isOpen =
                 core.defersMoves && state.leeway_ns == 0 && !record.pointee.schedule.recurrence.repeats
@@ -90,9 +90,9 @@ extension SourceCore: TimerOwner {
 
     package func laterDeadline(_ engine: inout FiringCore, than armed_ns: Int64) -> Int64? {
         guard let record = record(state, engine) else { return nil }
-        let before_ns = record.pointee.deadline_ns
+        let before_ns = unsafe record.pointee.deadline_ns
         close(engine)
-        let later_ns = record.pointee.deadline_ns
+        let later_ns = unsafe record.pointee.deadline_ns
         guard later_ns > before_ns else { return nil }
         movable_ns.store(later_ns, ordering: .relaxed)
         return state.hasLead ? beforeDeadline(later_ns, &state) : later_ns
@@ -102,18 +102,18 @@ extension SourceCore: TimerOwner {
     package func prepare(_ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) -> Bool {
         // Closed once more: a thread may have moved the deadline after the engine looked.
         close(engine)
-        let record = engine.record(of: fire.token)
+        @safe let record = engine.record(of: fire.token)
         guard state.mayBegin else { return false }
         let now_ns = state.alarm?.time.now_ns ?? now_ns
         guard state.event != nil else {
-            beIdle(now_ns, &state, record)
+            unsafe beIdle(now_ns, &state, record)
             // A thread rescheduled the source for a later deadline.
             if state.life != .idle { rearmForLater(&engine) }
             return false
         }
-        if state.submit != nil { return prepareSubmission(now_ns, record, &engine, &fire) }
+        if state.submit != nil { return unsafe prepareSubmission(now_ns, record, &engine, &fire) }
         let deadline_ns = record.pointee.deadline_ns
-        switch Self.beginCall(now_ns, &state, record) {
+        switch unsafe Self.beginCall(now_ns, &state, record) {
         case .call(let missed, let following):
             engine.setFollowing(following)
             fire.missedTicks = missed
@@ -138,7 +138,7 @@ extension SourceCore: TimerOwner {
         _ fire: inout Fire
     ) -> Bool {
         // Another thread has closed the movable deadline meanwhile: the engine does not know that the call is due later.
-        let deadline_ns = record.pointee.deadline_ns
+        let deadline_ns = unsafe record.pointee.deadline_ns
         let lead_ns = state.alarm == nil ? state.extras?.pointee.lead?.lead_ns ?? 0 : 0
         guard deadline_ns.subtractingSaturating(lead_ns) <= now_ns else {
             rearmForLater(&engine)
@@ -170,7 +170,7 @@ extension SourceCore: TimerOwner {
         let latch = endRunning(&state)
         if wasCalled {
             if let following = engine.following(fire.token), let record = record(state, engine) {
-                record.pointee.schedule.end(following, now_ns: state.alarm?.time.now_ns ?? now_ns)
+                unsafe record.pointee.schedule.end(following, now_ns: state.alarm?.time.now_ns ?? now_ns)
             }
             _ = rearm(&state, &engine)
         } else {
@@ -220,20 +220,20 @@ extension SourceCore: TimerOwner {
     /// Takes a submitted call and counts its ticks, which the engine could not know when it counted the fire at the submission.
     private func takeSubmittedCall(_ state: inout State, _ engine: inout FiringCore) -> Callback? {
         guard Self.mayDeliver(state), let record = record(state, engine) else { return nil }
-        let deadline_ns = record.pointee.deadline_ns
+        let deadline_ns = unsafe record.pointee.deadline_ns
         let now_ns = now_ns(state)
         // Without a handler, as where the engine prepares a call.
         if state.event == nil {
-            beIdle(now_ns, &state, record)
+            unsafe beIdle(now_ns, &state, record)
             return nil
         }
-        switch Self.beginCall(now_ns, &state, record) {
+        switch unsafe Self.beginCall(now_ns, &state, record) {
         case nil: return nil
         case .leftOut(let missed):
             return watched(nil, deadline_ns: deadline_ns, missed: missed, isSubmitted: true, &state)
         case .call(_, let following):
             // Stored now, since nobody can withdraw the call any more.
-            record.pointee.schedule.position = GridPosition(following.deadline)
+            unsafe record.pointee.schedule.position = GridPosition(following.deadline)
             state.policyElsewhere = following.policy
         }
         guard let event = state.event else { return nil }
@@ -248,7 +248,7 @@ extension SourceCore: TimerOwner {
         callHere(isEvent: false, on: nil) {
             withLock { state in
                 if state.life.isOver { return nil }
-                state.call = .running(hrt_thread_pointer())
+                state.call = unsafe .running(hrt_thread_pointer())
                 return state.extras?.pointee.owned.registration.take()
             }
         }
@@ -263,8 +263,8 @@ extension SourceCore: TimerOwner {
         callback?.run()
         let (latch, isCancelled, next) = withLock { state, engine in
             if let policy = state.policyElsewhere.take(), isEvent, let record = record(state, engine) {
-                let following = TimerSchedule.Following(record.pointee.schedule.position.deadline, policy)
-                record.pointee.schedule.end(following, now_ns: now_ns(state))
+                let following = unsafe TimerSchedule.Following(record.pointee.schedule.position.deadline, policy)
+                unsafe record.pointee.schedule.end(following, now_ns: now_ns(state))
             }
             let latch = endRunning(&state)
             return (latch, state.isCancelled, rearmOrSubmit(&state, &engine, isAfterCall: isEvent))
@@ -284,10 +284,10 @@ extension SourceCore: TimerOwner {
         _ state: inout State,
         _ record: UnsafeMutablePointer<TimerRecord>
     ) -> TimerSchedule.Begun? {
-        guard record.pointee.deadline_ns <= now_ns else { return nil }
-        let begun = record.pointee.schedule.begin(now_ns: now_ns)
+        guard unsafe record.pointee.deadline_ns <= now_ns else { return nil }
+        let begun = unsafe record.pointee.schedule.begin(now_ns: now_ns)
         if case .call(let missed, _) = begun {
-            state.call = .running(hrt_thread_pointer())
+            state.call = unsafe .running(hrt_thread_pointer())
             state.data = UInt(missed) &+ 1
         }
         return begun
@@ -295,18 +295,18 @@ extension SourceCore: TimerOwner {
 
     /// Makes the source idle if a deadline has come without a handler: neither that one nor those that follow wake anybody.
     private func beIdle(_ now_ns: Int64, _ state: inout State, _ record: UnsafeMutablePointer<TimerRecord>) {
-        guard record.pointee.deadline_ns <= now_ns else { return }
-        Self.forgetTicks(now_ns, state, record)
+        guard unsafe record.pointee.deadline_ns <= now_ns else { return }
+        unsafe Self.forgetTicks(now_ns, state, record)
         state.life = .idle
     }
 
     /// Drops the nominal deadlines up to now: they are not reported, under any policy.
     static func forgetTicks(_ now_ns: Int64, _ state: borrowing State, _ record: UnsafeMutablePointer<TimerRecord>) {
-        if record.pointee.deadline_ns > now_ns { return }
-        var merging = record.pointee.schedule
+        if unsafe record.pointee.deadline_ns > now_ns { return }
+        var merging = unsafe record.pointee.schedule
         merging.recurrence = merging.recurrence.with(.merge)
         if case .call(_, let following) = merging.begin(now_ns: now_ns) {
-            record.pointee.schedule.position = GridPosition(following.deadline)
+            unsafe record.pointee.schedule.position = GridPosition(following.deadline)
         }
     }
 
@@ -330,7 +330,7 @@ extension SourceCore: TimerOwner {
             guard state.alarm === alarm, let timer = state.timer, let record = record(state, engine) else {
                 return (false, nil)
             }
-            if state.event == nil, state.mayBegin { beIdle(now_ns(state), &state, record) }
+            if state.event == nil, state.mayBegin { unsafe beIdle(now_ns(state), &state, record) }
             if state.submit != nil || !isDue(state, engine) { return rearmOrSubmit(&state, &engine) }
             // The end of the call sets the alarm again.
             let now_ns = core.time.now_ns

@@ -26,7 +26,7 @@ extension SourceCore {
     package func lateHandlers() -> LateHandlers {
         let made = LateHandlers()
         return withLock { state in
-            let extras = state.makeExtras()
+            @safe let extras = state.makeExtras()
             if let handlers = extras.pointee.lateHandlers { return handlers }
             extras.pointee.lateHandlers = made
             return made

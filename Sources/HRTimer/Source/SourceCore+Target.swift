@@ -39,16 +39,16 @@ extension SourceCore {
     }
 
     func set(_ target: Target?, _ state: inout State) {
-        if target == nil, state.extras == nil { return }
-        let extras = state.makeExtras()
+        if target == nil, unsafe state.extras == nil { return }
+        @safe let extras = state.makeExtras()
         extras.pointee.owned.target = target
-        setDelivery(&state, extras)
+        unsafe setDelivery(&state, extras)
     }
 
     /// Sets how a call gets to the queue, actor or thread of the event handler.
     func setDelivery(_ state: inout State, _ extras: UnsafeMutablePointer<SourceExtras>) {
-        extras.pointee.owned.submit = submission(of: extras.pointee.owned.target, on: extras.pointee.owned.actor)
-        extras.pointee.lead = lead(state)
+        unsafe extras.pointee.owned.submit = submission(of: extras.pointee.owned.target, on: extras.pointee.owned.actor)
+        unsafe extras.pointee.lead = lead(state)
     }
 
     /// Nil unless a precise source is called on the target's own threads: a spin must not keep an actor busy.

@@ -18,12 +18,12 @@ extension SourceCore {
         let given_ns = max(deadline.nanoseconds, now_ns)
         let deadline_ns = phase.first_ns(given_ns, repetition, random: core.time.randomNumber())
         let leeway_ns = leeway.nanosecondsRoundedUp
-        update { state, engine, record in
+        unsafe update { state, engine, record in
             if let timer = state.timer { engine.dropFollowing(timer) }
-            set(deadline_ns, repetition, leeway_ns, &state, record)
+            unsafe set(deadline_ns, repetition, leeway_ns, &state, record)
             // A cancelled source would keep the alarm for ever.
             if state.isCancelled { return }
-            if alarm != nil || state.extras != nil { swap(&alarm, &state.makeExtras().pointee.owned.alarm) }
+            if unsafe alarm != nil || state.extras != nil { swap(&alarm, &state.makeExtras().pointee.owned.alarm) }
         }
         alarm?.cancel()
     }
@@ -37,10 +37,10 @@ extension SourceCore {
         _ record: UnsafeMutablePointer<TimerRecord>
     ) {
         if state.isCancelled { return }
-        record.pointee.schedule.position = GridPosition(deadline_ns: deadline_ns)
+        unsafe record.pointee.schedule.position = GridPosition(deadline_ns: deadline_ns)
         state.policyElsewhere = nil
         if state.life == .idle { state.life = .active }
-        record.pointee.schedule.recurrence = repetition.with(record.pointee.schedule.recurrence.policy)
+        unsafe record.pointee.schedule.recurrence = repetition.with(record.pointee.schedule.recurrence.policy)
         state.leeway_ns = capped(leeway_ns, repetition)
     }
 
@@ -50,7 +50,7 @@ extension SourceCore {
 
     package func setJitter(_ jitter: Jitter?) {
         let jitter = jitter.map { TickJitter($0, random: core.time.randomNumber()) }
-        update { _, _, record in record.pointee.schedule.jitter = jitter }
+        unsafe update { _, _, record in unsafe record.pointee.schedule.jitter = jitter }
     }
 
     private func makeAlarm(_ clock: TimerClock) -> ClockAlarm {
@@ -110,7 +110,8 @@ extension SourceCore {
     package func cancel() {
         var left = Left()
         var mustFinish = false
-        let engine = core.state.lock()
+        // Safe: not used after `unlock()`.
+        @safe let engine = unsafe core.state.lock()
         if state.isCancelled { return core.state.unlock() }
         // A store, not an exchange: nobody needs to know where the deadline was moved to.
         movable_ns.store(Self.closed, ordering: .relaxed)

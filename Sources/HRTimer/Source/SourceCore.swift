@@ -17,7 +17,7 @@ import Synchronization
 
     @exclusivity(unchecked)
     // Accessed only with the engine's lock held. That also makes accesses exclusive: a check of each would only cost time.
-    nonisolated(unsafe) var state = State()
+    @safe nonisolated(unsafe) var state = State()
 
     /// The valid deadline while the timer is armed for it or for an earlier one; `closed` while the record has the valid one.
     ///
@@ -51,19 +51,19 @@ import Synchronization
         var isOver: Bool { rawValue >= Self.ended.rawValue }
     }
 
-    /// The call in flight, if any.
-    enum Call {
+    /// The call in flight, if any. Safe: the thread's address is only compared.
+    @safe enum Call {
         case none
         /// Submitted to the target, which has not begun it; or the registration handler is to be called.
         case submitted
         /// This thread runs a handler, or is about to.
-        case running(_ thread: UnsafeRawPointer)
+        @safe case running(_ thread: UnsafeRawPointer)
 
         var isNone: Bool { if case .none = self { true } else { false } }
     }
 
     /// The order of the members leaves no padding (SourceMemoryTests). Noncopyable: a copy would count the references in it.
-    struct State: ~Copyable {
+    @safe struct State: ~Copyable {
         var event: Callback?
         var leeway_ns: Int64 = 0
         var data: UInt = 0
@@ -71,7 +71,7 @@ import Synchronization
         var whileRunning = WaitList()
         /// A pointer rather than an object, so that no references are counted for it. Safe as the state is, under the engine's
         /// lock. It is never given out, and it is freed with the source.
-        var extras: UnsafeMutablePointer<SourceExtras>?
+        @safe var extras: UnsafeMutablePointer<SourceExtras>?
         var call = Call.none
         var life = Life.inactive
         var suspensions: UInt32 = 0
@@ -108,8 +108,9 @@ import Synchronization
         }
     }
 
-    /// Returns the engine's record of the timer, or nil before the first verb and once the source or its engine has ended.
-    func record(_ state: borrowing State, _ engine: borrowing FiringCore) -> UnsafeMutablePointer<TimerRecord>? {
+    /// Returns the engine's record of the timer, or nil before the first verb and once the source or its engine has ended. Safe with the
+    /// lock held: the record is there until the timer is removed.
+    @safe func record(_ state: borrowing State, _ engine: borrowing FiringCore) -> UnsafeMutablePointer<TimerRecord>? {
         guard let timer = state.timer, !engine.isShutDown else { return nil }
         return engine.record(of: timer)
     }
@@ -123,7 +124,7 @@ import Synchronization
         let (mustWake, submit) = withLock { state, engine -> (Bool, Callback?) in
             register(&state, &engine)
             guard let record = record(state, engine) else { return (false, nil) }
-            change(&state, &engine, record)
+            unsafe change(&state, &engine, record)
             return rearmOrSubmit(&state, &engine)
         }
         if mustWake { core.wake() }
@@ -186,7 +187,7 @@ import Synchronization
             register(&state, &engine)
             if state.life.isOver { return false }
             swap(&state.event, &handler)
-            if actor != nil || state.extras != nil && state.actor != nil { former = setActor(actor, &state) }
+            if unsafe actor != nil || state.extras != nil && state.actor != nil { former = setActor(actor, &state) }
             return state.life == .idle
         }
         if isIdle { endIdleness() }
@@ -199,7 +200,7 @@ import Synchronization
             guard state.life == .idle, state.event != nil, let record = record(state, engine) else {
                 return (false, nil)
             }
-            Self.forgetTicks(now_ns(state), state, record)
+            unsafe Self.forgetTicks(now_ns(state), state, record)
             state.life = .active
             return rearmOrSubmit(&state, &engine)
         }
@@ -216,24 +217,24 @@ import Synchronization
     }
 
     private func setActor(_ actor: (any Actor)?, _ state: inout State) -> Former {
-        let extras = state.makeExtras()
+        @safe let extras = state.makeExtras()
         defer {
             extras.pointee.owned.actor = actor
-            setDelivery(&state, extras)
+            unsafe setDelivery(&state, extras)
         }
         return Former(extras.pointee.owned.submit, extras.pointee.owned.actor)
     }
 
     package func setRegistrationHandler(_ handler: (@Sendable () -> Void)?) {
         setHandler(handler.map(Callback.init)) { state, handler in
-            if handler == nil, state.extras == nil { return }
+            if handler == nil, unsafe state.extras == nil { return }
             swap(&state.makeExtras().pointee.owned.registration, &handler)
         }
     }
 
     package func setCancelHandler(_ handler: (@Sendable () -> Void)?) {
         setHandler(handler.map(Callback.init)) { state, handler in
-            if handler == nil, state.extras == nil { return }
+            if handler == nil, unsafe state.extras == nil { return }
             swap(&state.makeExtras().pointee.owned.cancel, &handler)
         }
     }
@@ -251,7 +252,7 @@ import Synchronization
         core.state.withLock { engine in
             register(&state, &engine)
             guard let record = record(state, engine) else { return }
-            record.pointee.schedule.recurrence = record.pointee.schedule.recurrence.with(policy)
+            unsafe record.pointee.schedule.recurrence = record.pointee.schedule.recurrence.with(policy)
         }
     }
 
@@ -284,13 +285,13 @@ import Synchronization
             guard state.alarm == nil, state.life == .active || state.life == .idle, let timer = state.timer,
                 let record = record(state, engine)
             else { return nil }
-            if state.life == .idle { Self.forgetTicks(now_ns(state), state, record) }
+            if state.life == .idle { unsafe Self.forgetTicks(now_ns(state), state, record) }
             // The movable deadline stays open: a read must not change which deadline the engine waits for and shows.
             let movable_ns = movable_ns.load(ordering: .relaxed)
             var deadline_ns = movable_ns
             if movable_ns == Self.closed {
                 let following = engine.following(timer)
-                deadline_ns = record.pointee.schedule.deadline_ns(
+                deadline_ns = unsafe record.pointee.schedule.deadline_ns(
                     for: following?.deadline ?? record.pointee.schedule.position.deadline
                 )
             }

@@ -29,20 +29,21 @@ struct SourceExtras {
 }
 
 extension SourceCore.State {
-    /// Returns the extras, which are allocated when the first member is set.
-    mutating func makeExtras() -> UnsafeMutablePointer<SourceExtras> {
-        if let extras { return extras }
-        let made = UnsafeMutablePointer<SourceExtras>.allocate(capacity: 1)
-        made.initialize(to: SourceExtras())
+    /// Returns the extras, which are allocated when the first member is set. Safe with the lock held: they are not freed before the
+    /// source is.
+    @safe mutating func makeExtras() -> UnsafeMutablePointer<SourceExtras> {
+        if let extras { return unsafe extras }
+        @safe let made = UnsafeMutablePointer<SourceExtras>.allocate(capacity: 1)
+        unsafe made.initialize(to: SourceExtras())
         extras = made
         return made
     }
 
     /// Frees the extras. Without the lock: no other thread has the source any more.
     mutating func freeExtras() {
-        guard let extras = extras.take() else { return }
-        extras.deinitialize(count: 1)
-        extras.deallocate()
+        guard let extras = unsafe extras.take() else { return }
+        unsafe extras.deinitialize(count: 1)
+        unsafe extras.deallocate()
     }
 
     var target: SourceCore.Target? { extras?.pointee.owned.target }

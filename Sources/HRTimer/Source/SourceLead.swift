@@ -27,7 +27,7 @@ struct SourceLead: Sendable {
     mutating func instant_ns(before deadline_ns: Int64, now_ns: Int64) -> Int64 {
         guard deadline_ns < .max else { return .max }
         sleep_ns = max(0, deadline_ns.subtractingSaturating(now_ns))
-        lead_ns = hrt_spin_window_ns(window.c, sleep_ns, now_ns)
+        lead_ns = unsafe hrt_spin_window_ns(window.c, sleep_ns, now_ns)
         return deadline_ns.subtractingSaturating(lead_ns)
     }
 
@@ -37,7 +37,7 @@ struct SourceLead: Sendable {
     /// if the source was rescheduled since, the engine waits for it.
     func begin(_ deadline_ns: Int64, now_ns: Int64) -> Bool {
         let hop_ns = now_ns.subtractingSaturating(deadline_ns.subtractingSaturating(lead_ns))
-        hrt_spin_window_record_wake(window.c, sleep_ns, max(0, hop_ns))
+        unsafe hrt_spin_window_record_wake(window.c, sleep_ns, max(0, hop_ns))
         return now_ns < deadline_ns && deadline_ns == submittedFor_ns
     }
 }
@@ -48,7 +48,7 @@ extension SourceCore {
         guard let lead = state.extras?.pointee.lead, state.alarm == nil, let record = record(state, engine) else {
             return nil
         }
-        let deadline_ns = record.pointee.deadline_ns
+        let deadline_ns = unsafe record.pointee.deadline_ns
         return lead.begin(deadline_ns, now_ns: core.time.now_ns) ? deadline_ns : nil
     }
 

@@ -42,8 +42,8 @@ public final class TimerSource: Sendable {
     }
 
     deinit {
-        // Not retained for the call: the core exists until this returns.
-        Unmanaged.passUnretained(core)._withUnsafeGuaranteedRef { $0.abandon() }
+        // Safe, though not retained for the call: the core exists until this returns.
+        unsafe Unmanaged.passUnretained(core)._withUnsafeGuaranteedRef { $0.abandon() }
     }
 
     /// Sets deadline, interval and leeway, in place of the former ones.

@@ -28,11 +28,11 @@ extension EngineCore {
     /// called, which is the time that the way there takes.
     package func sleepLead(_ length_ns: Int64) -> Int64 {
         let now_ns = TimeBase.kernel.now_ns
-        return leads?.withLock { hrt_spin_window_ns($0.c, length_ns, now_ns) } ?? 0
+        return leads?.withLock { unsafe hrt_spin_window_ns($0.c, length_ns, now_ns) } ?? 0
     }
 
     package func recordLead(_ lead_ns: Int64, ofSleep length_ns: Int64) {
-        leads?.withLock { hrt_spin_window_record_wake($0.c, length_ns, lead_ns) }
+        leads?.withLock { unsafe hrt_spin_window_record_wake($0.c, length_ns, lead_ns) }
     }
 
     /// Spins on the calling thread until the deadline, and records how late the thread is then. Returns false if the

@@ -75,7 +75,7 @@ extension EngineCore: VirtualTimeParticipant {
         let length_ns = park.until_ns > now_ns ? park.until_ns.subtractingSaturating(now_ns) : -1
         var sleep = (park: park, wake_ns: park.until_ns, length_ns: length_ns)
         if park.isPrecise, length_ns >= 0, park.until_ns < .max {
-            let window_ns = hrt_spin_window_ns(window.c, length_ns, time.on(.monotonic).now_ns)
+            let window_ns = unsafe hrt_spin_window_ns(window.c, length_ns, time.on(.monotonic).now_ns)
             sleep.wake_ns = park.until_ns.subtractingSaturating(window_ns)
         }
         moved.sleep = sleep
@@ -120,7 +120,7 @@ extension EngineCore: VirtualTimeParticipant {
         if !sleep.park.isPrecise { return Slept(deadline_ns: sleep.length_ns < 0 ? nil : sleep.park.until_ns) }
         moved.withLock { _ in
             guard sleep.length_ns >= 0 else { return }
-            hrt_spin_window_record_wake(window.c, sleep.length_ns, now_ns.subtractingSaturating(sleep.wake_ns))
+            unsafe hrt_spin_window_record_wake(window.c, sleep.length_ns, now_ns.subtractingSaturating(sleep.wake_ns))
             if let latency_ns = window.takeLatency() { wakeLatency.record(latency_ns) }
         }
         return Slept(horizon_ns: sleep.park.until_ns)

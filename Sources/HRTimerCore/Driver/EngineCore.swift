@@ -204,7 +204,8 @@ extension EngineCore {
 
     /// Cancels a timer. Returns true if the timer is not called for its deadline, and never will be.
     package func cancel(_ token: TimerToken) -> Bool {
-        let state = self.state.lock()
+        // Safe: not used after `unlock()`.
+        @safe let state = unsafe self.state.lock()
         let cancelled = state.pointee.cancel(token)
         self.state.unlock()
         if cancelled.mustWake { wake() }
@@ -226,7 +227,8 @@ extension EngineCore {
         // Data that the missing thread was changing cannot be freed: it leaks, in the child alone.
         if isInForkedChild { return 0 }
         isOver.store(true, ordering: .releasing)
-        let state = self.state.lock()
+        // Safe: not used after `unlock()`.
+        @safe let state = unsafe self.state.lock()
         let dropped = state.pointee.pendingTimers
         let ended = state.pointee.end()
         self.state.unlock()
@@ -336,7 +338,8 @@ extension EngineCore {
     func turn(_ slept: Slept, limit_ns: Int64 = .max, _ fire: inout Fire) -> TurnEnd {
         var now_ns = time.now_ns
         if let deadline_ns = slept.deadline_ns { wakeLatency.record(now_ns.subtractingSaturating(deadline_ns)) }
-        var state = self.state.lock()
+        // Safe: not used between `unlock()` and the next `lock()`.
+        @safe var state = unsafe self.state.lock()
         if !slept.isAwake { state.pointee.wakeUp() }
         while true {
             let poll = state.pointee.poll(now_ns, horizon_ns: slept.horizon_ns, limit_ns: limit_ns, &fire)
@@ -349,13 +352,13 @@ extension EngineCore {
                 guard let (wasCalled, spun_ns) = make(&fire) else { return .prepared }
                 now_ns = time.now_ns
                 if configuration.isShared { lookAtTimeTaken(now_ns, fire) }
-                state = self.state.lock()
+                state = unsafe self.state.lock()
                 if !state.pointee.finish(&fire, now_ns, wasCalled: wasCalled, spun_ns: spun_ns) { continue }
                 self.state.unlock()
                 fire.letGo()
             }
             now_ns = time.now_ns
-            state = self.state.lock()
+            state = unsafe self.state.lock()
         }
     }
 

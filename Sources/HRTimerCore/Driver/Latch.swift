@@ -5,25 +5,26 @@ import CHRTimer
 /// An event that occurs once, for which any number of threads and tasks may wait: `hrt_latch`, a futex and no descriptor.
 ///
 /// In a child of `fork(2)` a latch that was made before counts as open: the thread that was to open it does not exist there.
-@usableFromInline package final class Latch: @unchecked Sendable {
-    // Sendable: any thread may call the C core's functions. On the heap, since a futex must not move.
+@safe @usableFromInline package final class Latch: @unchecked Sendable {
+    // Sendable: any thread may call the C core's functions. On the heap, since a futex must not move. Safe: the memory lives as long
+    // as the latch, and nobody else has its address.
     private let c: UnsafeMutablePointer<hrt_latch>
     private let generation = hrt_fork_generation()
     /// The tasks that wait.
     private let tasks = Locked<[CheckedContinuation<Void, Never>]>([])
 
     package init() {
-        c = .allocate(capacity: 1)
-        c.initialize(to: hrt_latch())
+        unsafe c = .allocate(capacity: 1)
+        unsafe c.initialize(to: hrt_latch())
     }
 
     deinit {
-        c.deallocate()
+        unsafe c.deallocate()
     }
 
     /// Opens the latch for all threads and tasks that wait, and for all that come later. Idempotent. Any thread.
     package func open() {
-        hrt_latch_open(c)
+        unsafe hrt_latch_open(c)
         let tasks = tasks.withLock { tasks in
             defer { tasks = [] }
             return tasks
@@ -31,14 +32,14 @@ import CHRTimer
         for task in tasks { task.resume() }
     }
 
-    package var isOpen: Bool { hrt_latch_is_open(c) || generation != hrt_fork_generation() }
+    package var isOpen: Bool { unsafe hrt_latch_is_open(c) || generation != hrt_fork_generation() }
 
     /// Blocks the calling thread until the latch is open.
     @available(*, noasync)
     package func wait() {
         if isOpen { return }
         if let virtual = CurrentTime.passingBaton { waitInTurn(virtual) }
-        if !isOpen { hrt_latch_wait(c) }
+        if !isOpen { unsafe hrt_latch_wait(c) }
     }
 
     /// Waits while other threads of the virtual time go on, as long as its clock moves.

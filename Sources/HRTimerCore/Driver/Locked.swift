@@ -12,8 +12,9 @@ public import CHRTimer
 /// other modules would call it unspecialised, which cost a loop's timer 500 ns a fire.
 ///
 /// The body must not call out: it must call no handler, and free nothing that a user's handler captured.
-@usableFromInline package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
-    // Sendable: the value is touched only with the lock held. On the heap, since a lock must not move.
+@safe @usableFromInline package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+    // Sendable: the value is touched only with the lock held. On the heap, since a lock must not move. Safe: the memory lives as long as
+    // this value, and only `lock()` gives its address out.
     @usableFromInline let mutex: UnsafeMutablePointer<hrt_lock>
 
     package init(_ initial: consuming Value) {
@@ -22,31 +23,31 @@ public import CHRTimer
             byteCount: Self.offset + MemoryLayout<Value>.size,
             alignment: alignment
         )
-        mutex = memory.bindMemory(to: hrt_lock.self, capacity: 1)
-        mutex.initialize(to: hrt_lock())
-        (memory + Self.offset).bindMemory(to: Value.self, capacity: 1).initialize(to: initial)
+        unsafe mutex = memory.bindMemory(to: hrt_lock.self, capacity: 1)
+        unsafe mutex.initialize(to: hrt_lock())
+        unsafe (memory + Self.offset).bindMemory(to: Value.self, capacity: 1).initialize(to: initial)
     }
 
     deinit {
         // A value that was half changed by a thread that does not exist here cannot be freed: it leaks, in the child alone.
-        if !isAbandoned { value.deinitialize(count: 1) }
-        UnsafeMutableRawPointer(mutex).deallocate()
+        if !isAbandoned { unsafe value.deinitialize(count: 1) }
+        unsafe UnsafeMutableRawPointer(mutex).deallocate()
     }
 
     /// The distance in bytes from the lock to the value.
     @inlinable static var offset: Int { max(MemoryLayout<Value>.alignment, MemoryLayout<hrt_lock>.size) }
 
-    // Within the memory that the initializer allocated and bound.
-    @inlinable var value: UnsafeMutablePointer<Value> {
-        (UnsafeMutableRawPointer(mutex) + Self.offset).assumingMemoryBound(to: Value.self)
+    // Safe: within the memory that the initializer allocated and bound.
+    @safe @inlinable var value: UnsafeMutablePointer<Value> {
+        unsafe (UnsafeMutableRawPointer(mutex) + Self.offset).assumingMemoryBound(to: Value.self)
     }
 
     @inlinable
     package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        hrt_lock_acquire(mutex)
-        defer { hrt_lock_release(mutex) }
+        unsafe hrt_lock_acquire(mutex)
+        defer { unsafe hrt_lock_release(mutex) }
         return try body(&value.pointee)
     }
 
@@ -54,17 +55,17 @@ public import CHRTimer
     /// is valid until `unlock()`, which must follow on the same thread.
     @inlinable
     package func lock() -> UnsafeMutablePointer<Value> {
-        hrt_lock_acquire(mutex)
+        unsafe hrt_lock_acquire(mutex)
         return value
     }
 
     @inlinable
     package func unlock() {
-        hrt_lock_release(mutex)
+        unsafe hrt_lock_release(mutex)
     }
 
     /// Whether this is a child of `fork(2)` and a thread that does not exist in it held the lock at the fork: the value may
     /// be half changed. False once the lock was taken again. Any thread.
-    package var isAbandoned: Bool { hrt_lock_is_abandoned(mutex) }
+    package var isAbandoned: Bool { unsafe hrt_lock_is_abandoned(mutex) }
 }
 #endif

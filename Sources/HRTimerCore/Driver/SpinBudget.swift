@@ -5,8 +5,9 @@ import CHRTimer
 /// How much processor time may be spent on spinning, as a share of one core, kept over each second: `hrt_spin_budget`.
 ///
 /// Engines and loops without a budget of their own share one for the process, and so do the sources and sleeps on them.
-package final class SpinBudget: @unchecked Sendable {
-    // Sendable: the share is constant, and the time spent is one atomic number.
+@safe package final class SpinBudget: @unchecked Sendable {
+    // Sendable: the share is constant, and the time spent is one atomic number. Safe: the memory lives as long as the budget, which each
+    // window on it keeps.
 
     /// The default share: 12.5 µs a fire of a 1 kHz timer; 208 µs a fire of one at 60 Hz, which rarely has a use for 60 of
     /// these.
@@ -29,15 +30,15 @@ package final class SpinBudget: @unchecked Sendable {
     /// Creates a budget. The share is clamped to 0 ... 1; NaN counts as 0. If the clock ticks rarely, it is 0 in any case:
     /// spinning would gain nothing, and last a whole tick.
     package init(_ share: Double, now_ns: Int64) {
-        c = .allocate(capacity: 1)
-        hrt_spin_budget_init(c, SpinWindow.clockIsCoarse ? 0 : share, now_ns)
+        unsafe c = .allocate(capacity: 1)
+        unsafe hrt_spin_budget_init(c, SpinWindow.clockIsCoarse ? 0 : share, now_ns)
     }
 
     /// Spends time that was spun, or is about to be; a negative value gives that time back. Any thread, without a lock.
-    package func spend(_ spun_ns: Int64) { hrt_spin_budget_spend(c, spun_ns) }
+    package func spend(_ spun_ns: Int64) { unsafe hrt_spin_budget_spend(c, spun_ns) }
 
     deinit {
-        c.deallocate()
+        unsafe c.deallocate()
     }
 }
 #endif

@@ -8,14 +8,15 @@ import Synchronization
 /// The window is long enough to cover the wanted part of the coming wakes, as far as the latest ones tell, unless its
 /// expected spin would exceed what the budget gives for the sleep, or 250 µs. It has learned after five wakes, separately
 /// for sleeps below 0.4, 3 and 50 ms, and for all longer ones.
-package final class SpinWindow: @unchecked Sendable {
-    // Sendable: only the thread of its engine or loop touches it, except for the outcome, which is atomic.
+@safe package final class SpinWindow: @unchecked Sendable {
+    // Sendable: only the thread of its engine or loop touches it, except for the outcome, which is atomic. Safe: the memory lives as long
+    // as the window, and those who pass `c` on to the C core hold the window meanwhile.
 
     /// By default the window covers 99 wakes of 100, where the budget suffices.
     package static let defaultCoverage = 0.99
 
     package let budget: SpinBudget
-    package let c: UnsafeMutablePointer<hrt_spin_window>
+    @safe package let c: UnsafeMutablePointer<hrt_spin_window>
 
     /// Whether the clock ticks so rarely that spinning gains nothing, and would last a whole tick.
     package static let clockIsCoarse = hrt_clock_tick_ns(HRT_CLOCK_MONOTONIC) > 0
@@ -24,7 +25,7 @@ package final class SpinWindow: @unchecked Sendable {
     package init(budget: SpinBudget, coverage: Double = defaultCoverage) {
         self.budget = budget
         c = .allocate(capacity: 1)
-        hrt_spin_window_init(c, coverage, budget.c)
+        unsafe hrt_spin_window_init(c, coverage, budget.c)
     }
 
     /// Notes that a precise wait is about to begin. Must be called without a lock held.
@@ -47,7 +48,7 @@ package final class SpinWindow: @unchecked Sendable {
 
     /// Adds the outcome of the windows so far to the statistics. Any thread.
     package func describe(in statistics: inout TimerStatistics) {
-        let outcome = hrt_spin_window_outcome(c)
+        let outcome = unsafe hrt_spin_window_outcome(c)
         if outcome.wakes == 0 { return }
         statistics.earlyWakes = outcome.wakes
         statistics.earlyWakesInTime = outcome.covered_wakes
@@ -61,12 +62,12 @@ package final class SpinWindow: @unchecked Sendable {
 
     /// Returns how late the last wake was; nil if that was taken already.
     func takeLatency() -> Int64? {
-        defer { c.pointee.last_latency_ns = -1 }
-        return c.pointee.last_latency_ns >= 0 ? c.pointee.last_latency_ns : nil
+        defer { unsafe c.pointee.last_latency_ns = -1 }
+        return unsafe c.pointee.last_latency_ns >= 0 ? c.pointee.last_latency_ns : nil
     }
 
     deinit {
-        c.deallocate()
+        unsafe c.deallocate()
     }
 }
 #endif

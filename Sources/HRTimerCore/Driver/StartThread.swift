@@ -17,29 +17,30 @@ package import HRTimerLibc
 ///
 /// The caller must join or detach the thread. Throws EAGAIN if the system has no room for another thread, pthread_create(3).
 package func startThread(_ body: @escaping @Sendable () -> Void) throws(TimerError) -> pthread_t {
-    final class Body {
+    // Safe: the C core's copy is made for one thread, which frees it when it adopts it.
+    @safe final class Body {
         let run: @Sendable () -> Void
-        let origin = hrt_thread_origin_copy()
+        let origin = unsafe hrt_thread_origin_copy()
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
     var thread = pthread_t()
     // Retained here, released by the new thread; released here if no thread was started.
     let body = Body(body)
-    let context = Unmanaged.passRetained(body)
-    let error = pthread_create(
+    let context = unsafe Unmanaged.passRetained(body)
+    let error = unsafe pthread_create(
         &thread,
         nil,
         { context in
-            let body = Unmanaged<Body>.fromOpaque(context!).takeRetainedValue()
-            hrt_thread_adopt(body.origin)
+            let body = unsafe Unmanaged<Body>.fromOpaque(context!).takeRetainedValue()
+            unsafe hrt_thread_adopt(body.origin)
             body.run()
             return nil
         },
-        context.toOpaque()
+        unsafe context.toOpaque()
     )
     if error != 0 {
-        context.release()
-        free(UnsafeMutableRawPointer(body.origin))
+        unsafe context.release()
+        unsafe free(UnsafeMutableRawPointer(body.origin))
         throw TimerError(operation: "start a thread", errorNumber: error)
     }
     return thread
@@ -67,6 +68,6 @@ package func isCurrent(_ thread: pthread_t) -> Bool {
     pthread_equal(thread, pthread_self()) != 0
 }
 
-/// Returns whether `thread`, a former result of `hrt_thread_pointer()`, is the calling thread.
-package func isCurrent(_ thread: UnsafeRawPointer) -> Bool { thread == hrt_thread_pointer() }
+/// Returns whether `thread`, a former result of `hrt_thread_pointer()`, is the calling thread. Safe: the address is only compared.
+@safe package func isCurrent(_ thread: UnsafeRawPointer) -> Bool { unsafe thread == hrt_thread_pointer() }
 #endif

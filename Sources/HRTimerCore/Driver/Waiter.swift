@@ -21,14 +21,15 @@ package enum ParkStrategy: Sendable, Hashable, CaseIterable {
 }
 
 /// The owner of a `hrt_wait`. One thread waits, any thread wakes.
-package final class Waiter: @unchecked Sendable {
-    // Sendable: the pointer is constant, hrt_wait_wake is thread-safe, and only the engine's thread calls `wait`.
+@safe package final class Waiter: @unchecked Sendable {
+    // Sendable: the pointer is constant, hrt_wait_wake is thread-safe, and only the engine's thread calls `wait`. Safe: the `hrt_wait`
+    // lives as long as this object, and nobody else has its address.
     private let wait: OpaquePointer
 
     package init(_ way: ParkStrategy, clock: TimerClock = .monotonic) throws(TimerError) {
         var wait: OpaquePointer?
-        try check(hrt_wait_create(way.kind, clock.c, &wait), Self.operation(way, clock))
-        self.wait = wait!
+        try unsafe check(hrt_wait_create(way.kind, clock.c, &wait), Self.operation(way, clock))
+        unsafe self.wait = wait!
     }
 
     private static func operation(_ way: ParkStrategy, _ clock: TimerClock) -> String {
@@ -36,7 +37,7 @@ package final class Waiter: @unchecked Sendable {
     }
 
     deinit {
-        hrt_wait_destroy(wait)
+        unsafe hrt_wait_destroy(wait)
     }
 
     /// Makes waits in boot time wake a suspended system. To be called by the engine's thread, before it waits.
@@ -46,18 +47,18 @@ package final class Waiter: @unchecked Sendable {
             rights: "CAP_WAKE_ALARM",
             range: "a BootTimeTimerEngine that waits by .timerfd"
         )
-        try request.check(hrt_wait_wake_system(wait))
+        try unsafe request.check(hrt_wait_wake_system(wait))
     }
 
     /// Waits. Returns true if woken, false if `deadline_ns` has come. With `Int64.max` it waits for a wake alone.
     @discardableResult
     package func wait(until deadline_ns: Int64) -> Bool {
-        hrt_wait_until(wait, deadline_ns) == Int32(HRT_WAIT_WOKEN)
+        unsafe hrt_wait_until(wait, deadline_ns) == Int32(HRT_WAIT_WOKEN)
     }
 
     /// Waits as `wait(until:)` does, but only until the spin window before the deadline. Returns true if woken.
     package func waitToSpinWindow(before deadline_ns: Int64, _ window: SpinWindow) -> Bool {
-        hrt_wait_until_spin_window(wait, deadline_ns, window.c) == Int32(HRT_WAIT_WOKEN)
+        unsafe hrt_wait_until_spin_window(wait, deadline_ns, window.c) == Int32(HRT_WAIT_WOKEN)
     }
 
     /// Reads the clock until the deadline or a wake, or sleeps if the deadline has become far. Returns whether it was
@@ -66,17 +67,17 @@ package final class Waiter: @unchecked Sendable {
     {
         var now_ns: Int64 = 0
         var spun_ns: Int64 = 0
-        let outcome = hrt_wait_spin_until(wait, deadline_ns, window.c, &now_ns, &spun_ns)
+        let outcome = unsafe hrt_wait_spin_until(wait, deadline_ns, window.c, &now_ns, &spun_ns)
         return (outcome == Int32(HRT_WAIT_WOKEN), now_ns, spun_ns)
     }
 
     /// Has the present wait woken when the clock comes to `deadline_ns`. Returns false if this kind of wait cannot do that.
     package func wake(at deadline_ns: Int64) -> Bool {
-        hrt_wait_wake_at(wait, deadline_ns)
+        unsafe hrt_wait_wake_at(wait, deadline_ns)
     }
 
     package func wake() {
-        hrt_wait_wake(wait)
+        unsafe hrt_wait_wake(wait)
     }
 }
 #endif

@@ -184,7 +184,7 @@ extension ClockTimerEngine {
         // Not consuming: unoptimised code of Swift 6.3 releases such a parameter twice, if a closure captures it in one branch.
         if Instant.self == MonotonicInstant.self {
             // Safe: both are the same type, which only the compiler does not know.
-            return .handler(unsafeBitCast(Handler(call: handler), to: TimerEngine.Handler.self).call)
+            return unsafe .handler(unsafeBitCast(Handler(call: handler), to: TimerEngine.Handler.self).call)
         }
         return .handler { handler(Fire($0)) }
     }

@@ -9,9 +9,9 @@ import CHRTimer
 ///     print(latencies)     // 5400 values: min 12 µs, p50 54 µs, p90 88 µs, p99 1.1 ms, max 3.2 ms
 ///
 /// Any thread may record, and read at any time. An engine returns copies, which it does not change any more.
-public final class LatencyHistogram: @unchecked Sendable {
+@safe public final class LatencyHistogram: @unchecked Sendable {
     // Sendable: reading is safe while one thread records (hrt_histogram.h). That is the owner's thread, or the one that
-    // holds the lock.
+    // holds the lock. Safe: the C core's histogram lives as long as this object, and nobody else has its address.
     private let handle: OpaquePointer
     private let significantDigits: Int32
     /// Held by users' calls of `record(_:)`, which may come from any thread.
@@ -26,19 +26,21 @@ public final class LatencyHistogram: @unchecked Sendable {
         self.significantDigits = significantDigits
         var created: OpaquePointer?
         // Fails only for lack of memory: the arguments are in range.
-        guard hrt_histogram_create(significantDigits, 100_000_000_000, &created) == 0, let created else {
+        guard unsafe hrt_histogram_create(significantDigits, 100_000_000_000, &created) == 0,
+            let created = unsafe created
+        else {
             fatalError("no memory for a latency histogram")
         }
-        handle = created
+        unsafe handle = created
     }
 
     deinit {
-        hrt_histogram_destroy(handle)
+        unsafe hrt_histogram_destroy(handle)
     }
 
     @inline(__always)
     package func record(_ lateness_ns: Int64) {
-        hrt_histogram_record(handle, lateness_ns)
+        unsafe hrt_histogram_record(handle, lateness_ns)
     }
 
     /// Counts one value: a negative one as early, NaN not at all.
@@ -54,21 +56,21 @@ public final class LatencyHistogram: @unchecked Sendable {
     package func copy() -> LatencyHistogram {
         let copy = LatencyHistogram(significantDigits: significantDigits)
         // Cannot fail: both have the same layout.
-        _ = hrt_histogram_add(copy.handle, handle)
+        _ = unsafe hrt_histogram_add(copy.handle, handle)
         return copy
     }
 
     /// Adds all values of another histogram. To be called by the recording thread, as `record(_ lateness_ns:)`.
     package func add(_ other: LatencyHistogram) {
         // Cannot fail: all of the engine's histograms have one layout.
-        _ = hrt_histogram_add(handle, other.handle)
+        _ = unsafe hrt_histogram_add(handle, other.handle)
     }
 
     /// How many values were recorded.
-    public var count: Int { Int(clamping: hrt_histogram_count(handle)) }
+    public var count: Int { Int(clamping: unsafe hrt_histogram_count(handle)) }
 
     /// How many values were below zero: early.
-    public var earlyCount: Int { Int(clamping: hrt_histogram_early_count(handle)) }
+    public var earlyCount: Int { Int(clamping: unsafe hrt_histogram_early_count(handle)) }
 
     /// The least value, or nil if there is none.
     public var min: Duration? { min_ns.map { .nanoseconds($0) } }
@@ -77,7 +79,7 @@ public final class LatencyHistogram: @unchecked Sendable {
     public var max: Duration? { max_ns.map { .nanoseconds($0) } }
 
     /// The sum of all values; saturates at 292 years.
-    package var sum: Duration { .nanoseconds(hrt_histogram_sum_ns(handle)) }
+    package var sum: Duration { unsafe .nanoseconds(hrt_histogram_sum_ns(handle)) }
 
     /// Returns how many values were not above `bound`, as a bucket of Prometheus counts.
     ///
@@ -89,7 +91,7 @@ public final class LatencyHistogram: @unchecked Sendable {
 
     /// The mean of all values, or nil if there is none.
     public var mean: Duration? {
-        count > 0 ? .nanoseconds(hrt_histogram_sum_ns(handle) / Int64(count)) : nil
+        unsafe count > 0 ? .nanoseconds(hrt_histogram_sum_ns(handle) / Int64(count)) : nil
     }
 
     /// Returns the least value that the part `fraction` of all values does not exceed, 0.5 being the median; nil if there is
@@ -126,21 +128,21 @@ extension LatencyHistogram {
         }
     }
 
-    package var min_ns: Int64? { count > 0 ? hrt_histogram_min_ns(handle) : nil }
+    package var min_ns: Int64? { unsafe count > 0 ? hrt_histogram_min_ns(handle) : nil }
 
-    package var max_ns: Int64? { count > 0 ? hrt_histogram_max_ns(handle) : nil }
+    package var max_ns: Int64? { unsafe count > 0 ? hrt_histogram_max_ns(handle) : nil }
 
-    package var mean_ns: Double? { count > 0 ? Double(hrt_histogram_sum_ns(handle)) / Double(count) : nil }
+    package var mean_ns: Double? { unsafe count > 0 ? Double(hrt_histogram_sum_ns(handle)) / Double(count) : nil }
 
     package func percentile_ns(_ percent: Double) -> Int64? {
-        count > 0 ? hrt_histogram_percentile_ns(handle, percent) : nil
+        unsafe count > 0 ? hrt_histogram_percentile_ns(handle, percent) : nil
     }
 
     package var buckets_ns: [Bucket] {
         var found: [Bucket] = []
         var cursor = 0
         var bucket = hrt_histogram_bucket()
-        while hrt_histogram_next(handle, &cursor, &bucket) {
+        while unsafe hrt_histogram_next(handle, &cursor, &bucket) {
             found.append(Bucket(low_ns: bucket.low_ns, high_ns: bucket.high_ns, count: bucket.count))
         }
         return found

@@ -39,10 +39,10 @@ package final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
     package var present: Engine? {
         // The address is written before the generation.
         guard generation.load(ordering: .acquiring) == hrt_fork_generation(),
-            let address = UnsafeRawPointer(bitPattern: address.load(ordering: .relaxed))
+            let address = unsafe UnsafeRawPointer(bitPattern: address.load(ordering: .relaxed))
         else { return nil }
-        // `made` has retained it for ever.
-        return Unmanaged<Engine>.fromOpaque(address).takeUnretainedValue()
+        // Safe: `made` has retained it for ever.
+        return unsafe Unmanaged<Engine>.fromOpaque(address).takeUnretainedValue()
     }
 
     @inline(never)
@@ -53,7 +53,7 @@ package final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
                 // The engine is the process's, so it uses the kernel's time, even if code in virtual time is the first to
                 // use it.
                 let engine = try make(.kernel)
-                let address = UInt(bitPattern: Unmanaged.passRetained(engine).toOpaque())
+                let address = unsafe UInt(bitPattern: Unmanaged.passRetained(engine).toOpaque())
                 self.address.store(address, ordering: .relaxed)
                 generation.store(hrt_fork_generation(), ordering: .releasing)
                 return engine

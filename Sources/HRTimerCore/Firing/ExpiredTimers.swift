@@ -5,8 +5,8 @@
 ///
 /// One list for each group: a nested run of a loop takes nothing away from the run around it, and starved timers cost nothing
 /// until their mode runs. A timer whose deadline or group changes leaves its place: O(log n), amortised.
-package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
-    // Sendable: it alone owns the memory of its lists and, being noncopyable, it is in one place at a time.
+@safe package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
+    // Sendable and safe: it alone owns the memory of its lists and, being noncopyable, it is in one place at a time.
 
     package struct Entry: Sendable {
         /// The deadline, or a later instant if the timer was armed for the past: see `FiringCore.place`.
@@ -20,8 +20,9 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Pointers, since access to an array inside an array counts references. Few lists: one for each set of modes in use.
-    private var lists: UnsafeMutableBufferPointer<List>
+    /// Pointers, since access to an array inside an array counts references. Few lists: one for each set of modes in use. Safe: places are
+    /// below `listCount`.
+    @safe private var lists: UnsafeMutableBufferPointer<List>
     private var listCount = 0
     private var count = 0
 
@@ -29,13 +30,13 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
     /// has glibc's malloc(3) merge all small blocks that were freed before (`malloc_consolidate`), however many there are.
     init() {
         lists = .allocate(capacity: 4)
-        lists.initializeElement(at: 0, to: List(group: 0))
+        unsafe lists.initializeElement(at: 0, to: List(group: 0))
         listCount = 1
     }
 
     deinit {
         for place in 0..<listCount { lists[place].free() }
-        lists.deallocate()
+        unsafe lists.deallocate()
     }
 
     var isEmpty: Bool { count == 0 }
@@ -69,11 +70,11 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
         }
         if listCount == lists.count {
             let more = UnsafeMutableBufferPointer<List>.allocate(capacity: 2 * listCount)
-            _ = more.moveInitialize(fromContentsOf: lists)
-            lists.deallocate()
-            lists = more
+            _ = unsafe more.moveInitialize(fromContentsOf: lists)
+            unsafe lists.deallocate()
+            lists = unsafe more
         }
-        lists.initializeElement(at: listCount, to: List(group: group))
+        unsafe lists.initializeElement(at: listCount, to: List(group: group))
         listCount += 1
         return listCount - 1
     }
@@ -150,12 +151,12 @@ package struct PassLimit: Sendable {
 /// The expired timers of one group, sorted, in `entries[first..<end]`. Entries of timers that have left are stale; the first
 /// and the last entry never are.
 ///
-/// The owner of the list frees its memory.
-private struct List {
+/// The owner of the list frees its memory, and does not copy the list. Safe: only entries between `first` and `end` are read.
+@safe private struct List {
     typealias Entry = ExpiredTimers.Entry
 
     var group: FiringGroup
-    var entries: UnsafeMutablePointer<Entry>
+    @safe var entries: UnsafeMutablePointer<Entry>
     var first = 0
     private var end = 0
     private var capacity = List.leastCapacity
@@ -170,7 +171,7 @@ private struct List {
         entries = .allocate(capacity: capacity)
     }
 
-    func free() { entries.deallocate() }
+    func free() { unsafe entries.deallocate() }
 
     var isEmpty: Bool { first == end }
 
@@ -191,7 +192,7 @@ private struct List {
             entries[first] = entry
             return
         }
-        (entries + position + 1).update(from: entries + position, count: end - position)
+        unsafe (entries + position + 1).update(from: entries + position, count: end - position)
         entries[position] = entry
         end += 1
     }
@@ -199,17 +200,17 @@ private struct List {
     /// Makes room at the end: moves the entries to the beginning if they fill less than half of the memory, or else doubles it.
     private mutating func makeRoom() {
         if first > capacity / 2 {
-            move(to: entries)
+            unsafe move(to: entries)
         } else {
-            move(to: .allocate(capacity: 2 * capacity), capacity: 2 * capacity)
+            unsafe move(to: .allocate(capacity: 2 * capacity), capacity: 2 * capacity)
         }
     }
 
     private mutating func move(to memory: UnsafeMutablePointer<Entry>, capacity: Int? = nil) {
-        memory.update(from: entries + first, count: end - first)
+        unsafe memory.update(from: entries + first, count: end - first)
         if let capacity {
-            entries.deallocate()
-            entries = memory
+            unsafe entries.deallocate()
+            entries = unsafe memory
             self.capacity = capacity
         }
         end -= first
@@ -268,7 +269,7 @@ private struct List {
     private mutating func becomeEmpty() {
         (first, end) = (0, 0)
         if capacity > Self.keptCapacity {
-            entries.deallocate()
+            unsafe entries.deallocate()
             capacity = Self.leastCapacity
             entries = .allocate(capacity: capacity)
         }

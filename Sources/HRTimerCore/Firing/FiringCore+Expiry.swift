@@ -40,7 +40,7 @@ extension FiringCore {
             let found = expired.find(within: limit, served)
             // A timer that a handler has armed since may come before the one that was found.
             let mustLook =
-                found.map { hrt_queue_has_before(queue, expired[$0].place_ns) } ?? isDueInQueue(at: bound_ns)
+                found.map { unsafe hrt_queue_has_before(queue, expired[$0].place_ns) } ?? isDueInQueue(at: bound_ns)
             if mustLook {
                 if !expire(upTo: bound_ns) { return .more }
                 continue
@@ -73,7 +73,7 @@ extension FiringCore {
 
     /// Takes due timers out of the queue, into `batch`. Returns their number.
     private mutating func takeDue(_ bound_ns: Int64) -> Int {
-        hrt_queue_take_due(queue, bound_ns, batch.baseAddress, Self.batchSize)
+        unsafe hrt_queue_take_due(queue, bound_ns, batch.baseAddress, Self.batchSize)
     }
 
     private mutating func insert(from begin: Int, to end: Int) {
@@ -129,7 +129,7 @@ extension FiringCore {
 
     /// Whether something in the queue is due. A deadline of `Int64.max` never comes, and is not due even at the end of time.
     private func isDueInQueue(at now_ns: Int64) -> Bool {
-        let next_ns = hrt_queue_next_ns(queue)
+        let next_ns = unsafe hrt_queue_next_ns(queue)
         return next_ns <= now_ns && next_ns < .max
     }
 
@@ -139,7 +139,7 @@ extension FiringCore {
 
     /// Returns the limit of a pass that begins now.
     package func passLimit(now_ns: Int64) -> PassLimit {
-        PassLimit(now_ns: now_ns, sequence: hrt_queue_last_sequence(queue))
+        PassLimit(now_ns: now_ns, sequence: unsafe hrt_queue_last_sequence(queue))
     }
 }
 #endif

@@ -78,7 +78,7 @@ extension FiringCore {
     /// neither.
     private mutating func prepare(_ entry: ExpiredTimers.Entry, _ now_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = entry.token.slot
-        let record = records.place(slot)
+        @safe let record = records.place(slot)
         record.pointee.phase = .firing
         // The end of the call that is under way, in an outer run, arms the timer again.
         guard !record.pointee.isInCall, let target = record.pointee.target else { return false }
@@ -92,7 +92,7 @@ extension FiringCore {
         fire.isSubmission = false
         fire.leftOut = 0
         fire.outer = running
-        running = Call(token: fire.token, thread: hrt_thread_pointer())
+        running = unsafe Call(token: fire.token, thread: hrt_thread_pointer())
         fire.tolerance_ns = allowedLateness_ns(of: slot)
         // Read before: an owner may end its timer, and with it the record.
         let lateFrom_ns = record.pointee.lateFrom_ns
@@ -139,7 +139,7 @@ extension FiringCore {
     }
 
     private mutating func prepareHandler(_ call_ns: Int64, _ fire: inout Fire) -> Bool {
-        let record = records.place(fire.token.slot)
+        @safe let record = records.place(fire.token.slot)
         let unreported = record.pointee.schedule.position.unreported
         switch record.pointee.schedule.begin(now_ns: call_ns) {
         case .call(let missed, let following):
@@ -228,7 +228,7 @@ extension FiringCore {
             return false
         }
         guard isUntouchedSinceCall(fire.token) else { return true }
-        let record = records.place(slot)
+        @safe let record = records.place(slot)
         record.pointee.phase = .idle
         if record.pointee.isOwned { return true }
         guard record.pointee.schedule.recurrence.repeats, let following = running?.following else {
@@ -249,10 +249,10 @@ extension FiringCore {
 
 extension FiringCore {
     /// A call that is prepared or under way.
-    struct Call {
+    @safe struct Call {
         let token: TimerToken
-        /// The thread that prepares or makes it.
-        let thread: UnsafeRawPointer
+        /// The thread that prepares or makes it. Safe: only compared.
+        @safe let thread: UnsafeRawPointer
         /// What follows it; nil once somebody has set another deadline, and for owners that keep it themselves.
         var following: TimerSchedule.Following?
     }
@@ -279,8 +279,8 @@ extension FiringCore {
     /// Whether the timer's callback is prepared, or was since committed or withdrawn.
     package func isPrepared(_ token: TimerToken) -> Bool { prepared == token }
 
-    /// The thread that makes the core's calls, while it makes one.
-    package var callingThread: UnsafeRawPointer? { running?.thread }
+    /// The thread that makes the core's calls, while it makes one. Safe: only compared.
+    @safe package var callingThread: UnsafeRawPointer? { running?.thread }
 
     /// Whether the timer's handler is running, or is about to run.
     func hasBegun(_ token: TimerToken) -> Bool {

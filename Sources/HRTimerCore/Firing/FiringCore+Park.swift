@@ -25,9 +25,9 @@ extension FiringCore {
     }
 
     private var nextParkOfQueue: Park {
-        let until_ns = precision == .coalesced ? hrt_queue_next_wake_ns(queue) : hrt_queue_next_ns(queue)
+        let until_ns = unsafe precision == .coalesced ? hrt_queue_next_wake_ns(queue) : hrt_queue_next_ns(queue)
         if precision == .precise { return Park(until_ns: until_ns, isPrecise: true) }
-        let precise_ns = hrt_queue_next_precise_ns(queue)
+        let precise_ns = unsafe hrt_queue_next_precise_ns(queue)
         if precise_ns == .max { return Park(until_ns: until_ns) }
         return Park(
             until_ns: until_ns,
@@ -37,12 +37,12 @@ extension FiringCore {
 
     /// The deadline of the next precise timer, exact when `nextPark` is; `Int64.max` if there is none.
     package var nextPrecise_ns: Int64 {
-        let queue_ns = precision == .precise ? hrt_queue_next_ns(queue) : hrt_queue_next_precise_ns(queue)
+        let queue_ns = unsafe precision == .precise ? hrt_queue_next_ns(queue) : hrt_queue_next_precise_ns(queue)
         return min(queue_ns, firstExpired_ns)
     }
 
     /// Does a bounded part of the work that makes `nextPark` exact. Returns true if there is more to do.
-    package mutating func normalize() -> Bool { hrt_queue_normalize(queue) }
+    package mutating func normalize() -> Bool { unsafe hrt_queue_normalize(queue) }
 
     /// Returns `nextPark` after normalizing everything, so that it is exact.
     package mutating func exactPark() -> Park {
@@ -56,10 +56,10 @@ extension FiringCore {
         let until_ns = exactPark().until_ns
         guard hasOwners, until_ns < .max else { return until_ns }
         var earliest_ns = Int64.max
-        let queue = queue
+        let queue = unsafe queue
         records.forEachSlot { slot, record in
             // A precise wait that was interrupted has taken some out of the queue. Their owners are asked too.
-            var deadline_ns = record.phase == .expired ? record.place_ns : hrt_queue_slot_wake_ns(queue, slot)
+            var deadline_ns = unsafe record.phase == .expired ? record.place_ns : hrt_queue_slot_wake_ns(queue, slot)
             if deadline_ns >= earliest_ns { return }
             switch record.target {
             case .owner(let owner): deadline_ns = owner.shownDeadline_ns(deadline_ns)
@@ -148,10 +148,10 @@ extension FiringCore {
 
     /// Gives back a bounded part of the memory that no timer needs any more. Returns true if there is more to do.
     package mutating func trim() -> Bool {
-        wantsTrim && hrt_queue_trim(queue)
+        unsafe wantsTrim && hrt_queue_trim(queue)
     }
 
     /// Whether trimming is worth while. O(1).
-    package var wantsTrim: Bool { hrt_queue_wants_trim(queue) }
+    package var wantsTrim: Bool { unsafe hrt_queue_wants_trim(queue) }
 }
 #endif

@@ -20,7 +20,7 @@ import Synchronization
 /// lock meanwhile; an owner may take that of another clock's engine, see `ClockAlarm`.
 ///
 /// Usable from inline code, so that a loop, which is in another module, reads it without copying it first.
-@usableFromInline package struct FiringCore: ~Copyable {
+@safe @usableFromInline package struct FiringCore: ~Copyable {
     /// The precision of its timers, unless one requests a higher precision.
     package var precision: TimerPrecision
     /// The instant until which the thread parks; `.min` while it is awake, when a thread that arms a timer need not wake it.
@@ -28,14 +28,15 @@ import Synchronization
     var parksPrecisely = false
     @usableFromInline let id: UInt32
     @usableFromInline var records = TimerRecords()
-    @inlinable var queue: OpaquePointer { records.queue }
+    @inlinable var queue: OpaquePointer { unsafe records.queue }
     /// Whether some timer has, or had, an owner.
     var hasOwners = false
     var expired = ExpiredTimers()
     /// The groups whose timers are fired. Timers of other groups wait among the expired ones.
     package internal(set) var served = NumberSet()
-    /// The buffer that the queue fills with due timers. Sendable and unsafe: this value alone owns the memory.
-    nonisolated(unsafe) let batch = UnsafeMutableBufferPointer<hrt_due>.allocate(capacity: FiringCore.batchSize)
+    /// The buffer that the queue fills with due timers. Sendable and safe: this value alone owns the memory, and only places that
+    /// the queue has filled are read.
+    @safe nonisolated(unsafe) let batch = UnsafeMutableBufferPointer<hrt_due>.allocate(capacity: FiringCore.batchSize)
     static var batchSize: Int { 64 }
 
     /// The clock's reading at the thread's latest poll, or at what counts as one: see `look(at:)`.
@@ -67,11 +68,11 @@ import Synchronization
     package init(precision: TimerPrecision, now_ns: Int64 = .min) {
         self.precision = precision
         id = CoreNumber.next()
-        hrt_queue_take_due(queue, now_ns, nil, 0)
+        unsafe hrt_queue_take_due(queue, now_ns, nil, 0)
         served.insert(0)
     }
 
-    deinit { batch.deallocate() }
+    deinit { unsafe batch.deallocate() }
 
     @inlinable
     package var isInForkedChild: Bool { generation != hrt_fork_generation() }
@@ -108,7 +109,7 @@ package struct EndedTimers: Sendable {
 // Adding and removing timers.
 extension FiringCore {
     /// The number of timers that exist, armed or not.
-    package var count: Int { hrt_queue_count(queue) }
+    package var count: Int { unsafe hrt_queue_count(queue) }
 
     /// Adds a timer. Arms it unless its deadline is `Int64.max`.
     package mutating func add(_ target: TimerTarget, _ request: TimerRequest) -> TimerToken {
@@ -129,7 +130,7 @@ extension FiringCore {
 
     @inlinable
     package func isLive(_ token: TimerToken) -> Bool {
-        token.owner == id && hrt_queue_is_live(queue, token.c)
+        unsafe token.owner == id && hrt_queue_is_live(queue, token.c)
     }
 
     /// Removes the timer and returns its group, or nil if the token is stale. Moves its target to `target`, which the caller
@@ -163,7 +164,7 @@ extension FiringCore {
     }
 
     package func isArmed(_ token: TimerToken) -> Bool {
-        token.owner == id && hrt_queue_is_armed(queue, token.c)
+        unsafe token.owner == id && hrt_queue_is_armed(queue, token.c)
     }
 
     /// Calls `body` with the group and target of every timer.
@@ -180,7 +181,7 @@ extension FiringCore {
     package func group(of token: TimerToken) -> FiringGroup { records[token.slot].group }
 
     /// Returns a pointer to a live timer's record, valid until the timer is removed. Must be called with the lock held.
-    package func record(of token: TimerToken) -> UnsafeMutablePointer<TimerRecord> { records.place(token.slot) }
+    @safe package func record(of token: TimerToken) -> UnsafeMutablePointer<TimerRecord> { records.place(token.slot) }
 
     /// Moves a live timer to another group.
     package mutating func setGroup(_ group: FiringGroup, of token: TimerToken) {
@@ -222,12 +223,12 @@ extension FiringCore {
         let end_ns = deadline_ns.addingSaturating(records[slot].allowedTolerance_ns)
         let rest_ns = end_ns.subtractingSaturating(place_ns)
         let options = hrt_arm_options(tolerance_ns: rest_ns, is_precise: records[slot].isPrecise)
-        hrt_queue_arm(queue, slot, place_ns, options)
+        unsafe hrt_queue_arm(queue, slot, place_ns, options)
     }
 
     package mutating func disarm(_ token: TimerToken) {
         leaveExpired(token.slot)
-        _ = hrt_queue_disarm(queue, token.slot)
+        _ = unsafe hrt_queue_disarm(queue, token.slot)
         records[token.slot].phase = .idle
     }
 

@@ -6,19 +6,19 @@ public import CHRTimer
 /// list of free ones, and one rule when their memory goes back to the system (`hrt_queue_trim`).
 ///
 /// A record begins when its timer is added and ends when that is removed. Not thread-safe: its owner holds a lock.
-@usableFromInline package struct TimerRecords: ~Copyable {
+@safe @usableFromInline package struct TimerRecords: ~Copyable {
     @usableFromInline let queue: OpaquePointer
 
     init() {
         var queue: OpaquePointer?
         // A stride is a multiple of the alignment.
-        Self.requireMemory(hrt_queue_create(MemoryLayout<TimerRecord>.stride, &queue))
-        self.queue = queue!
+        unsafe Self.requireMemory(hrt_queue_create(MemoryLayout<TimerRecord>.stride, &queue))
+        unsafe self.queue = queue!
     }
 
     deinit {
-        forEachPlace { $1.deinitialize(count: 1) }
-        hrt_queue_destroy(queue)
+        forEachPlace { unsafe $1.deinitialize(count: 1) }
+        unsafe hrt_queue_destroy(queue)
     }
 
     /// Ends the process if `status` says that memory, or the 2^28 slots, have run out. Swift does the same everywhere else.
@@ -30,47 +30,47 @@ public import CHRTimer
     /// Adds a timer with that record. It is not armed yet.
     mutating func add(_ record: consuming TimerRecord) -> hrt_token {
         var token = hrt_token()
-        Self.requireMemory(hrt_queue_add(queue, &token))
-        place(token.slot).initialize(to: record)
+        unsafe Self.requireMemory(hrt_queue_add(queue, &token))
+        unsafe place(token.slot).initialize(to: record)
         return token
     }
 
     /// Removes a timer, which must be live, and returns what it called.
     mutating func remove(_ token: hrt_token) -> TimerTarget? {
-        let place = place(token.slot)
+        @safe let place = place(token.slot)
         let target = place.pointee.target.take()
-        place.deinitialize(count: 1)
-        hrt_queue_remove(queue, token)
+        unsafe place.deinitialize(count: 1)
+        unsafe hrt_queue_remove(queue, token)
         return target
     }
 
     /// Calls `body` with the slot and the record of every timer.
     mutating func forEachSlot(_ body: (UInt32, inout TimerRecord) -> Void) {
-        forEachPlace { body($0, &$1.pointee) }
+        forEachPlace { unsafe body($0, &$1.pointee) }
     }
 
-    private func forEachPlace(_ body: (UInt32, UnsafeMutablePointer<TimerRecord>) -> Void) {
-        var slot = hrt_queue_next_slot(queue, 0)
+    @safe private func forEachPlace(_ body: (UInt32, UnsafeMutablePointer<TimerRecord>) -> Void) {
+        var slot = unsafe hrt_queue_next_slot(queue, 0)
         while slot != .max {
-            body(slot, place(slot))
-            slot = hrt_queue_next_slot(queue, slot + 1)
+            unsafe body(slot, place(slot))
+            slot = unsafe hrt_queue_next_slot(queue, slot + 1)
         }
     }
 
     /// The record of a live timer.
     @inlinable
     subscript(slot: UInt32) -> TimerRecord {
-        unsafeAddress { UnsafePointer(place(slot)) }
+        unsafeAddress { unsafe UnsafePointer(place(slot)) }
         unsafeMutableAddress { place(slot) }
     }
 
     /// Returns a pointer to the record of a live timer, valid until the timer is removed.
     @inlinable
-    func place(_ slot: UInt32) -> UnsafeMutablePointer<TimerRecord> {
+    @safe func place(_ slot: UInt32) -> UnsafeMutablePointer<TimerRecord> {
         // Safe: the slot is large enough and aligned for a record, `add` has put one there, and the queue leaves it alone until
         // `remove`.
-        assert(hrt_queue_next_slot(queue, slot) == slot, "the slot has no timer")
-        return hrt_queue_record(queue, slot).assumingMemoryBound(to: TimerRecord.self)
+        unsafe assert(hrt_queue_next_slot(queue, slot) == slot, "the slot has no timer")
+        return unsafe hrt_queue_record(queue, slot).assumingMemoryBound(to: TimerRecord.self)
     }
 }
 

@@ -24,15 +24,15 @@ package protocol FireObserver: AnyObject, Sendable {
 }
 
 /// The place of a driver's observer: nil unless somebody watches. Any thread may begin to watch while the driver's thread runs.
-package struct ObserverPlace: ~Copyable, Sendable {
+@safe package struct ObserverPlace: ~Copyable, Sendable {
     private let configured: (any FireObserver)?
     // Safe: set once, to an object that this value retains until it ends; who reads it holds the driver, and so this value.
-    private let reporting = Atomic<Unmanaged<LatenessObserver>?>(nil)
+    @safe private let reporting = unsafe Atomic<Unmanaged<LatenessObserver>?>(nil)
 
     /// `configured` watches from the start.
     package init(_ configured: (any FireObserver)? = nil) { self.configured = configured }
 
-    deinit { reporting.load(ordering: .acquiring)?.release() }
+    deinit { unsafe reporting.load(ordering: .acquiring)?.release() }
 
     /// The observer that the driver tells. One atomic load.
     package var value: (any FireObserver)? {
@@ -41,23 +41,23 @@ package struct ObserverPlace: ~Copyable, Sendable {
     }
 
     /// The observer that explains late fires; nil before somebody wants reports.
-    package var reports: LatenessObserver? { reporting.load(ordering: .acquiring)?.takeUnretainedValue() }
+    package var reports: LatenessObserver? { unsafe reporting.load(ordering: .acquiring)?.takeUnretainedValue() }
 
     /// Returns the observer that explains late fires. From now on the driver's thread notes what it does.
     package func makeReports(name: String, clock: TimeBase, isLoop: Bool) -> LatenessObserver {
         if let reports { return reports }
-        let made = Unmanaged.passRetained(
+        let made = unsafe Unmanaged.passRetained(
             LatenessObserver(name: name, clock: clock, isLoop: isLoop, beside: configured)
         )
-        let (isFirst, first) = reporting.compareExchange(
+        let (isFirst, first) = unsafe reporting.compareExchange(
             expected: nil,
             desired: made,
             ordering: .acquiringAndReleasing
         )
-        if isFirst { return made.takeUnretainedValue() }
+        if isFirst { return unsafe made.takeUnretainedValue() }
         // Another thread was faster.
-        made.release()
-        return first!.takeUnretainedValue()
+        unsafe made.release()
+        return unsafe first!.takeUnretainedValue()
     }
 
     package var statistics: LatenessStatistics { reports?.statistics ?? LatenessStatistics() }

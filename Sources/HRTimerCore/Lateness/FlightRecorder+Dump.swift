@@ -15,25 +15,25 @@ extension FlightRecorder {
     public func dump(to path: String) throws(TimerError) {
         // Written beside the file and then renamed, so that nobody reads half a file.
         let partial = path + ".part\(hrt_thread_id())"
-        let file = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        let file = unsafe open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         if file < 0 { throw TimerError(operation: "create \(partial)", errorNumber: errno) }
         var text = json()
         let error = text.withUTF8 { bytes -> Int32 in
             var written = 0
             while written < bytes.count {
-                let count = write(file, bytes.baseAddress! + written, bytes.count - written)
+                let count = unsafe write(file, bytes.baseAddress! + written, bytes.count - written)
                 if count < 0, errno != EINTR { return errno }
                 written += max(0, count)
             }
             return 0
         }
         close(file)
-        if error == 0, rename(partial, path) == 0 { return }
+        if error == 0, unsafe rename(partial, path) == 0 { return }
         let failure =
             error != 0
             ? TimerError(operation: "write \(partial)", errorNumber: error)
             : TimerError(operation: "rename \(partial)", errorNumber: errno)
-        unlink(partial)
+        unsafe unlink(partial)
         throw failure
     }
 
@@ -177,13 +177,14 @@ struct TraceEvent {
     }
 
     private static func name(ofFile path: String) -> String? {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
         defer { close(file) }
-        return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { bytes in
-            let count = read(file, bytes.baseAddress, bytes.count)
+        // Safe: only the bytes that were read are looked at.
+        return unsafe withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { bytes in
+            let count = unsafe read(file, bytes.baseAddress, bytes.count)
             guard count > 0 else { return nil }
-            return String(decoding: bytes[..<(count - 1)], as: UTF8.self)
+            return unsafe String(decoding: bytes[..<(count - 1)], as: UTF8.self)
         }
     }
 }

@@ -15,8 +15,9 @@ import Synchronization
 /// A ring buffer, to which any number of threads write without a lock and without an allocation; each event takes some tens of
 /// nanoseconds. Nothing is recorded until an engine or a loop gets the recorder. The file is in the Trace Event Format, which
 /// ui.perfetto.dev and chrome://tracing open.
-public final class FlightRecorder: @unchecked Sendable {
-    // Sendable: the pointer is constant, and hrt_recorder is thread-safe.
+@safe public final class FlightRecorder: @unchecked Sendable {
+    // Sendable: the pointer is constant, and hrt_recorder is thread-safe. Safe: it lives as long as this object, and nobody else has its
+    // address.
     private let recorder: OpaquePointer
     package let bound_ns: Int64
     private let automatic = Locked(Automatic())
@@ -40,16 +41,18 @@ public final class FlightRecorder: @unchecked Sendable {
     /// ends the process.
     public init(capacity: Int = 4096, lateBeyond bound: some TimeSpan = Duration.milliseconds(1)) {
         var made: OpaquePointer?
-        let status = hrt_recorder_create(max(1, capacity), &made)
-        guard status == 0, let made else { fatalError("no memory for a flight recorder of \(capacity) events") }
-        recorder = made
+        let status = unsafe hrt_recorder_create(max(1, capacity), &made)
+        guard status == 0, let made = unsafe made else {
+            fatalError("no memory for a flight recorder of \(capacity) events")
+        }
+        unsafe recorder = made
         bound_ns = max(0, bound.nanosecondsOrZero)
     }
 
-    deinit { hrt_recorder_destroy(recorder) }
+    deinit { unsafe hrt_recorder_destroy(recorder) }
 
     /// The number of events for which there is room.
-    package var capacity: Int { hrt_recorder_capacity(recorder) }
+    package var capacity: Int { unsafe hrt_recorder_capacity(recorder) }
 
     /// The file to which late fires write all that was recorded, in place of what was there; nil, as at first, for none.
     ///
@@ -71,7 +74,7 @@ public final class FlightRecorder: @unchecked Sendable {
         var record = hrt_record()
         (record.begin_ns, record.end_ns, record.value) = (begin_ns, end_ns, value)
         (record.kind, record.slot, record.generation) = (kind, timer.slot, timer.generation)
-        hrt_recorder_add(recorder, &record)
+        unsafe hrt_recorder_add(recorder, &record)
     }
 
     package func addLate(_ call: LateCall) {
@@ -105,8 +108,8 @@ public final class FlightRecorder: @unchecked Sendable {
     /// The recorded events, the oldest first. O(capacity). Any thread, also while others record.
     package var records: [hrt_record] {
         let capacity = capacity
-        return [hrt_record](unsafeUninitializedCapacity: capacity) { buffer, count in
-            count = buffer.baseAddress.map { hrt_recorder_copy(recorder, $0, capacity) } ?? 0
+        return unsafe [hrt_record](unsafeUninitializedCapacity: capacity) { buffer, count in
+            count = unsafe buffer.baseAddress.map { unsafe hrt_recorder_copy(recorder, $0, capacity) } ?? 0
         }
     }
 }

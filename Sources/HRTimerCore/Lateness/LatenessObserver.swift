@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// The driver's thread tells it when it parks, wakes and calls, and alone uses what the observer keeps of that. Handlers and
 /// statistics are under locks, since sources, links and ticks report calls that were made elsewhere.
-package final class LatenessObserver: FireObserver, @unchecked Sendable {
+@safe package final class LatenessObserver: FireObserver, @unchecked Sendable {
     // Sendable: only the driver's thread touches `own`, on virtual time one thread at a time; the rest is constant, atomic or
     // locked.
     private let name: String
@@ -20,12 +20,12 @@ package final class LatenessObserver: FireObserver, @unchecked Sendable {
     /// Who watches the driver besides.
     private let other: (any FireObserver)?
     @exclusivity(unchecked)
-    // Unsafe: only the driver's thread touches it, as above.
-    nonisolated(unsafe) private var own = Own()
+    // Safe: only the driver's thread touches it, as above.
+    @safe nonisolated(unsafe) private var own = Own()
     private let handlers = LateHandlers()
     private let shared = Locked(Shared())
     // Safe: `shared` keeps the recorder as long as this object exists.
-    private let recorder = Atomic<Unmanaged<FlightRecorder>?>(nil)
+    @safe private let recorder = unsafe Atomic<Unmanaged<FlightRecorder>?>(nil)
 
     private struct Own: ~Copyable {
         var timeline = ThreadTimeline()
@@ -80,11 +80,11 @@ extension LatenessObserver {
     package var statistics: LatenessStatistics { handlers.statistics }
 
     package var flightRecorder: FlightRecorder? {
-        get { recorder.load(ordering: .acquiring)?.takeUnretainedValue() }
+        get { unsafe recorder.load(ordering: .acquiring)?.takeUnretainedValue() }
         set {
-            guard let newValue else { return recorder.store(nil, ordering: .releasing) }
+            guard let newValue else { return unsafe recorder.store(nil, ordering: .releasing) }
             shared.withLock { if !$0.recorders.contains(where: { $0 === newValue }) { $0.recorders.append(newValue) } }
-            recorder.store(Unmanaged.passUnretained(newValue), ordering: .releasing)
+            unsafe recorder.store(Unmanaged.passUnretained(newValue), ordering: .releasing)
             lowerBound(to: newValue.bound_ns)
         }
     }

@@ -49,7 +49,7 @@ package struct ThreadEvidence: ~Copyable {
             (thread, mustRefresh, base_ns) = (itself, true, .min)
         }
         var counts = hrt_thread_counts()
-        hrt_thread_counts_read(file, &counts)
+        unsafe hrt_thread_counts_read(file, &counts)
         return counts
     }
 

@@ -2,7 +2,7 @@
 #if os(Linux)
 /// The recent past of a thread that fires timers: when it slept, and when handlers ran. That thread alone writes it, without an
 /// allocation; a fire adds one stretch, and a wait another one.
-package struct ThreadTimeline: ~Copyable {
+@safe package struct ThreadTimeline: ~Copyable {
     package enum Kind: UInt8, Sendable { case parked, called }
 
     package struct Stretch: Sendable {
@@ -30,15 +30,15 @@ package struct ThreadTimeline: ~Copyable {
     }
 
     static let capacity = 64
-    // Unsafe: this value alone owns the memory of `capacity` stretches, which are all initialized.
-    private let stretches = UnsafeMutablePointer<Stretch>.allocate(capacity: ThreadTimeline.capacity)
+    // Safe: this value alone owns the memory of `capacity` stretches, which are all initialized.
+    @safe private let stretches = UnsafeMutablePointer<Stretch>.allocate(capacity: ThreadTimeline.capacity)
     private var count = 0
 
     package init() {
-        stretches.initialize(repeating: Stretch(), count: Self.capacity)
+        unsafe stretches.initialize(repeating: Stretch(), count: Self.capacity)
     }
 
-    deinit { stretches.deallocate() }
+    deinit { unsafe stretches.deallocate() }
 
     var isEmpty: Bool { count == 0 }
 
@@ -49,7 +49,7 @@ package struct ThreadTimeline: ~Copyable {
         planned_ns: Int64 = .max,
         timer: TimerToken = .stale
     ) {
-        let place = stretches + count % Self.capacity
+        @safe let place = unsafe stretches + count % Self.capacity
         count += 1
         place.pointee.kind = kind
         place.pointee.begin_ns = begin_ns

@@ -13,7 +13,7 @@ package struct AppliedSettings: ~Copyable {
     /// Applies the settings to the calling thread, which must be one of this library's. Tries only the requested ones; only
     /// these have a result.
     package init(_ settings: RealTimeSettings, threadName: String, _ waiter: Waiter? = nil) {
-        threadName.withCString { hrt_thread_set_name($0) }
+        unsafe threadName.withCString { unsafe hrt_thread_set_name($0) }
         note(.threadName) { () throws(TimerError) in }
         note(.timerSlack) { () throws(TimerError) in try Self.setTimerSlack(settings.timerSlack) }
         if let timeSlice = settings.timeSlice {
@@ -96,7 +96,7 @@ package struct AppliedSettings: ~Copyable {
         )
         // An invalid processor number must be refused, not left out.
         let numbers = sorted.map { UInt32(exactly: $0) ?? .max }
-        try request.check(hrt_thread_set_processors(numbers, numbers.count))
+        try unsafe request.check(hrt_thread_set_processors(numbers, numbers.count))
     }
 }
 
@@ -151,7 +151,7 @@ extension RealTimeSettings.SchedulingClass {
             schedule.deadline_ns = UInt64(Swift.max(0, deadline.nanosecondsRoundedUp))
             schedule.period_ns = UInt64(Swift.max(0, period.nanosecondsRoundedUp))
         }
-        let status = hrt_thread_set_schedule(&schedule)
+        let status = unsafe hrt_thread_set_schedule(&schedule)
         if status == -EPERM, schedule.priority > 0 { return try askServices(schedule.priority, request) }
         try request.check(status)
         return .kernel
@@ -163,9 +163,10 @@ extension RealTimeSettings.SchedulingClass {
         _ request: SettingRequest
     ) throws(TimerError) -> SettingResult.Grantor {
         var answer = hrt_realtime_answer()
-        let status = hrt_thread_ask_realtime(priority, &answer)
-        let why = withUnsafeBytes(of: answer.why) { bytes in
-            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        let status = unsafe hrt_thread_ask_realtime(priority, &answer)
+        // Safe: the bytes are looked at before the closure returns.
+        let why = unsafe withUnsafeBytes(of: answer.why) { bytes in
+            unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
         try SettingRequest(operation: "\(request.operation); \(why)", rights: request.rights, range: request.range)
             .check(status)

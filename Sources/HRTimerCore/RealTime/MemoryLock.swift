@@ -46,12 +46,13 @@ enum MemoryLock {
 
     /// Whether the process has locked memory: VmLck of proc_pid_status(5).
     private static var hasLockedMemory: Bool {
-        guard let file = fopen("/proc/self/status", "re") else { return false }
-        defer { fclose(file) }
+        guard let file = unsafe fopen("/proc/self/status", "re") else { return false }
+        defer { unsafe fclose(file) }
+        // Safe: fgets(3) ends what it reads with a zero, within the size.
         var line = [CChar](repeating: 0, count: 256)
-        while fgets(&line, 256, file) != nil {
-            if strncmp(line, "VmLck:", 6) == 0 {
-                return strtol(Array(line.dropFirst(6)), nil, 10) > 0
+        while unsafe fgets(&line, 256, file) != nil {
+            if unsafe strncmp(line, "VmLck:", 6) == 0 {
+                return unsafe strtol(Array(line.dropFirst(6)), nil, 10) > 0
             }
         }
         return false

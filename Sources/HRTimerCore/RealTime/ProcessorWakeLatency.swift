@@ -70,7 +70,7 @@ final class ProcessorWakeLatency {
 }
 
 private func open(_ processor: Int, _ flags: Int32) -> Int32 {
-    open("/sys/devices/system/cpu/cpu\(processor)/power/pm_qos_resume_latency_us", flags | O_CLOEXEC)
+    unsafe open("/sys/devices/system/cpu/cpu\(processor)/power/pm_qos_resume_latency_us", flags | O_CLOEXEC)
 }
 
 /// Returns nil with errno on failure.
@@ -79,7 +79,7 @@ private func read(_ processor: Int) -> String? {
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var text = [UInt8](repeating: 0, count: 32)
-    let length = HRTimerLibc.read(descriptor, &text, text.count)
+    let length = unsafe HRTimerLibc.read(descriptor, &text, text.count)
     guard length > 0 else { return nil }
     return String(decoding: text[..<length].prefix { $0 != 10 }, as: UTF8.self)
 }
@@ -88,7 +88,7 @@ private func read(_ processor: Int) -> String? {
 private func write(_ text: String, _ processor: Int) -> Bool {
     let descriptor = open(processor, O_WRONLY)
     guard descriptor >= 0 else { return false }
-    let written = HRTimerLibc.write(descriptor, text, text.utf8.count)
+    let written = unsafe HRTimerLibc.write(descriptor, text, text.utf8.count)
     let error = errno
     close(descriptor)
     errno = error

@@ -61,7 +61,7 @@ final class SystemWakeLatency {
             range: "0 ... 2000 s"
         )
         latency_us = try microseconds(latency, request)
-        descriptor = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC)
+        descriptor = unsafe open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw request.refusal(errno) }
         // Opening the file has requested no bound. This write tells whether one may be written.
         if !write(Self.unbounded_us) {
@@ -76,7 +76,8 @@ final class SystemWakeLatency {
     func hold(_ isHeld: Bool) { _ = write(isHeld ? latency_us : Self.unbounded_us) }
 
     private func write(_ value_us: Int32) -> Bool {
-        withUnsafeBytes(of: value_us) { HRTimerLibc.write(descriptor, $0.baseAddress, 4) == 4 }
+        // Safe: 4 is the value's size.
+        unsafe withUnsafeBytes(of: value_us) { unsafe HRTimerLibc.write(descriptor, $0.baseAddress, 4) == 4 }
     }
 }
 

@@ -15,7 +15,7 @@ struct TimerClockID: Hashable, Sendable {
     }
 }
 
-#if compiler(>=6.2) && !compiler(>=6.5)
+#if !compiler(>=6.5)
 /// The identity of the standard library's clocks, as in Swift 6.5: a package may write `where C.ID == SystemClockID`.
 ///
 /// The standard library may get more clocks: a `switch` needs a `default`.

@@ -38,7 +38,6 @@ public struct EngineClock<Instant: TimerInstant>: Clock {
     /// One nanosecond, the unit of the kernel's interface.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    #if compiler(>=6.2)
     /// Suspends the task until the clock reads `deadline` or later; never shorter.
     ///
     /// A past deadline sleeps not at all, but lets the other tasks of the executor have a turn, so that a loop that is behind
@@ -48,8 +47,8 @@ public struct EngineClock<Instant: TimerInstant>: Clock {
     ///
     /// The thread of the engine, or of the loop, wakes at the deadline. A task that runs there by a `TimerExecutor` resumes
     /// at once; any other resumes on its own executor, one hop later. An engine that does not coalesce wakes earlier by the
-    /// learned length of that hop, and the task waits for the rest. With Swift 6.2 or newer a call from an actor does not
-    /// leave the actor.
+    /// learned length of that hop, and the task waits for the rest. A call from an actor does not leave the
+    /// actor.
     ///
     /// `tolerance` is how much later the thread may wake to share a wake-up. An engine in `.coalesced` precision, such as
     /// `TimerEngine.shared`, uses it; other engines wake at the deadline. Zero requests the deadline. So does nil, but an engine
@@ -61,13 +60,6 @@ public struct EngineClock<Instant: TimerInstant>: Clock {
         try await Sleeper.sleep(on: host, plan(deadline, tolerance))
         withExtendedLifetime(engine) {}
     }
-    #else
-    /// Suspends the task until the clock reads `deadline` or later; never shorter. See the documentation for Swift 6.2.
-    public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-        try await Sleeper.sleep(on: host, plan(deadline, tolerance))
-        withExtendedLifetime(engine) {}
-    }
-    #endif
 
     /// Returns the ticks of this clock; see `TimerTicks`.
     ///

@@ -89,14 +89,14 @@ extension JobQueue {
     }
 
     /// Runs the job on the executor for which it was enqueued, so that code on the same executor continues without being
-    /// enqueued again.
+    /// enqueued again. Safe: each job is taken out of the queue and runs once, on the executor that holds it.
     private func run(_ entry: Entry) {
         if let executor = entry.executor {
-            entry.job.runSynchronously(on: executor.asUnownedTaskExecutor())
+            unsafe entry.job.runSynchronously(on: executor.asUnownedTaskExecutor())
         } else if let runs {
             runs(entry.job)
         } else {
-            entry.job.runSynchronously(on: asUnownedSerialExecutor())
+            unsafe entry.job.runSynchronously(on: asUnownedSerialExecutor())
         }
     }
 
@@ -173,15 +173,15 @@ extension JobQueue.State {
 private enum CurrentQueue {
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
-        let error = pthread_key_create(&key, nil)
+        let error = unsafe pthread_key_create(&key, nil)
         precondition(error == 0, "no thread-specific key is left for executors: pthread_key_create(3)")
         return key
     }()
 
     static var value: JobQueue? {
-        get { pthread_getspecific(key).map { Unmanaged<JobQueue>.fromOpaque($0).takeUnretainedValue() } }
-        // The thread that runs the jobs holds the queue until they are done.
-        set { pthread_setspecific(key, newValue.map { Unmanaged.passUnretained($0).toOpaque() }) }
+        get { unsafe pthread_getspecific(key).map { unsafe Unmanaged<JobQueue>.fromOpaque($0).takeUnretainedValue() } }
+        // Safe: the thread that runs the jobs holds the queue until they are done.
+        set { unsafe pthread_setspecific(key, newValue.map { unsafe Unmanaged.passUnretained($0).toOpaque() }) }
     }
 }
 #endif

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The task and its timer hold it. The outcome is in `phase`, and the resumption carries no value, since Thread Sanitizer
 /// does not see the resumption (the runtime's `swift_continuation_await`).
-package final class Sleeper: HostAlarm, @unchecked Sendable {
+@safe package final class Sleeper: HostAlarm, @unchecked Sendable {
     // Sendable: `continuation`, `alarm` and `submission` are written before the phase that lets other threads read them.
 
     /// The reason why a sleep ended.
@@ -29,8 +29,8 @@ package final class Sleeper: HostAlarm, @unchecked Sendable {
     }
 
     private let phase = Atomic(Phase.idle)
-    // Unsafe: the sleeper itself ensures that it is resumed exactly once; the checked kind would allocate.
-    private var continuation: UnsafeContinuation<Void, Never>?
+    // Safe: the sleeper itself ensures that it is resumed exactly once; the checked kind would allocate.
+    @safe private var continuation: UnsafeContinuation<Void, Never>?
     private var alarm: HostTimer?
     private let host: any TimerHost
     private let jobs: JobQueue?
@@ -51,7 +51,7 @@ package final class Sleeper: HostAlarm, @unchecked Sendable {
 
     private func wait(_ request: TimerRequest, isolation: isolated (any Actor)? = #isolation) async -> Outcome {
         await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in start(request, continuation) }
+            await unsafe withUnsafeContinuation { continuation in unsafe start(request, continuation) }
         } onCancel: {
             end(.cancellation)
         }
@@ -60,9 +60,9 @@ package final class Sleeper: HostAlarm, @unchecked Sendable {
     }
 
     private func start(_ request: TimerRequest, _ continuation: UnsafeContinuation<Void, Never>) {
-        self.continuation = continuation
+        self.continuation = unsafe continuation
         // The sleep ended before it began.
-        guard advance(from: Phase.idle, to: Phase.starting) else { return continuation.resume() }
+        guard advance(from: Phase.idle, to: Phase.starting) else { return unsafe continuation.resume() }
         host.noteSleep(until: request.deadline_ns)
         let alarm = host.arm(self, request)
         self.alarm = alarm
@@ -88,7 +88,7 @@ package final class Sleeper: HostAlarm, @unchecked Sendable {
             if isFirst {
                 if seen == Phase.sleeping, outcome != .deadline, let alarm { host.disarm(alarm) }
                 // Before the sleep starts, only its task uses the continuation.
-                if seen != Phase.idle { continuation?.resume() }
+                if seen != Phase.idle { unsafe continuation?.resume() }
                 return
             }
             seen = now

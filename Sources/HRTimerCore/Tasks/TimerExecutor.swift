@@ -51,8 +51,8 @@ public final class TimerExecutor: TaskExecutor {
     /// lives.
     package var serialExecutor: any SerialExecutor { jobs }
 
-    /// Returns the executor for `unownedExecutor` of an actor that holds this object.
-    public func asUnownedSerialExecutor() -> UnownedSerialExecutor { jobs.asUnownedSerialExecutor() }
+    /// Returns the executor for `unownedExecutor` of an actor that holds this object, which keeps it valid.
+    public func asUnownedSerialExecutor() -> UnownedSerialExecutor { unsafe jobs.asUnownedSerialExecutor() }
 
     /// Whether the calling thread is the executor's own, or runs one of its jobs. If so, `assumeIsolated` of its actors
     /// succeeds.

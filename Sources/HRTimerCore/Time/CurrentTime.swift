@@ -51,15 +51,15 @@ package enum CurrentTime {
 
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
-        let error = pthread_key_create(&key, nil)
+        let error = unsafe pthread_key_create(&key, nil)
         precondition(error == 0, "no thread-specific key is left for virtual time: pthread_key_create(3)")
         return key
     }()
 
     /// The virtual time whose work the calling thread runs.
     package static var ofThread: (any VirtualTime)? {
-        // Lives as long as the call of `with`, on this thread, that has set it.
-        pthread_getspecific(key)?.assumingMemoryBound(to: (any VirtualTime).self).pointee
+        // Safe: lives as long as the call of `with`, on this thread, that has set it.
+        unsafe pthread_getspecific(key)?.assumingMemoryBound(to: (any VirtualTime).self).pointee
     }
 
     /// Calls `body` with the calling thread in `virtual`.
@@ -69,14 +69,14 @@ package enum CurrentTime {
     ) throws(Failure) -> Result {
         open()
         defer { close() }
-        let before = pthread_getspecific(key)
+        let before = unsafe pthread_getspecific(key)
         let address = UnsafeMutablePointer<any VirtualTime>.allocate(capacity: 1)
-        address.initialize(to: virtual)
-        pthread_setspecific(key, address)
+        unsafe address.initialize(to: virtual)
+        unsafe pthread_setspecific(key, address)
         defer {
-            pthread_setspecific(key, before)
-            address.deinitialize(count: 1)
-            address.deallocate()
+            unsafe pthread_setspecific(key, before)
+            unsafe address.deinitialize(count: 1)
+            unsafe address.deallocate()
         }
         return try body()
     }

@@ -56,7 +56,7 @@ public struct TimeBase: Sendable {
     ) -> (now_ns: Int64, spun_ns: Int64) {
         if virtual != nil { return (begun_ns, 0) }
         var spun_ns: Int64 = 0
-        let now_ns = hrt_spin_until(kernelClock, deadline_ns, begun_ns, longest_ns, &spun_ns)
+        let now_ns = unsafe hrt_spin_until(kernelClock, deadline_ns, begun_ns, longest_ns, &spun_ns)
         return (now_ns, spun_ns)
     }
 

@@ -67,12 +67,12 @@ package final class WallClockSteps: Sendable {
         } onThread: {
             var descriptor: Int32 = -1
             // Without a descriptor or a thread (EMFILE, EAGAIN) nobody is told: dates wait for the clock to come to them.
-            if hrt_clock_set_open(&descriptor) < 0 { return }
+            if unsafe hrt_clock_set_open(&descriptor) < 0 { return }
             let opened = descriptor
             do throws(TimerError) {
                 pthread_detach(
                     try startThread { [self] in
-                        hrt_thread_set_name("hrt-wall-steps")
+                        unsafe hrt_thread_set_name("hrt-wall-steps")
                         while hrt_clock_set_wait(opened) == 0 { tell() }
                         close(opened)
                     }

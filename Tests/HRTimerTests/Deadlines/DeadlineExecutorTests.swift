@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#if compiler(>=6.2)
 import Dispatch
 import HRTimer
 import HRTimerTesting
@@ -135,4 +134,3 @@ struct DeadlineExecutorTests {
         #expect(order.all.contains("goes on true"))
     }
 }
-#endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#if compiler(>=6.2)
 import DeadlineModel
 import HRTimer
 import HRTimerTesting
@@ -409,4 +408,3 @@ struct DeadlineScopeTests {
         }
     }
 }
-#endif

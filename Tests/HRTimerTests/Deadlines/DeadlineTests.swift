@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#if compiler(>=6.2)
 import HRTimer
 import HRTimerTesting
 import TestTraits
@@ -382,4 +381,3 @@ struct DeadlineTests {
         #expect(await withDeadline(in: .seconds(-1), clock: SuspendingClock()) { Task.isCancelled })
     }
 }
-#endif

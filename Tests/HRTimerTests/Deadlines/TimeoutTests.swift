@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#if compiler(>=6.2)
 import HRTimer
 import HRTimerTesting
 import TestTraits
@@ -66,4 +65,3 @@ struct TimeoutTests {
         #expect(engine.liveTimers == 0)
     }
 }
-#endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#if compiler(>=6.2)
 import HRTimerTesting
 import TestSupport
 import Testing
@@ -161,4 +160,3 @@ import Testing
         }
     }
 }
-#endif

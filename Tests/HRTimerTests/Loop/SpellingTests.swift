@@ -222,7 +222,6 @@ import Testing
         #expect(early.framesPerSecond == nil)
     }
 
-    #if compiler(>=6.2)
     @Test("A timeout takes every spelling")
     func timeout() async throws {
         let clock = MonotonicClock(engine: try TimerEngine(.init(time: time.base)))
@@ -238,5 +237,4 @@ import Testing
             ($0 as? TimedOut)?.timeout == .milliseconds(-500)
         }
     }
-    #endif
 }

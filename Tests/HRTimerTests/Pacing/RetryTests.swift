@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#if compiler(>=6.2)
 import HRTimer
 import HRTimerTesting
 import TestSupport
@@ -258,4 +257,3 @@ import Testing
         #expect(try await busiest(.full) < 40)
     }
 }
-#endif

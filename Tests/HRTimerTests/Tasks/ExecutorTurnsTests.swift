@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#if compiler(>=6.2)
 import Dispatch
 import HRTimer
 import HRTimerTesting
@@ -108,4 +107,3 @@ private actor Worker {
 
     func run(_ waits: Waiting) async { await waits() }
 }
-#endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#if compiler(>=6.2)
 import HRTimer
 import HRTimerTesting
 import TestSupport
@@ -164,4 +163,3 @@ private actor Worker: WaitingActor {
         executor?.asUnownedSerialExecutor() ?? MainActor.sharedUnownedExecutor
     }
 }
-#endif

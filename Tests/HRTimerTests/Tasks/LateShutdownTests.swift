@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#if compiler(>=6.2)
 import HRTimer
 import HRTimerTesting
 import TestSupport
@@ -152,4 +151,3 @@ struct LateShutdownTests {
         #expect(wasCancelled == [false])
     }
 }
-#endif

@@ -166,6 +166,7 @@ final class Candidates: SyntaxVisitor {
     // MARK: Making mutants
 
     private func negate(_ condition: ExprSyntax) {
+        if let mark = condition.as(UnsafeExprSyntax.self) { return negate(mark.expression) }
         let name = condition.as(InfixOperatorExprSyntax.self)?.operator.trimmedDescription ?? ""
         // Those are negated already.
         if ["==", "!=", "===", "!=="].contains(name) || condition.is(BooleanLiteralExprSyntax.self) { return }
@@ -240,6 +241,7 @@ extension ExprSyntax {
     fileprivate var unusedCall: FunctionCallExprSyntax? {
         if let attempt = self.as(TryExprSyntax.self) { return attempt.expression.unusedCall }
         if let wait = self.as(AwaitExprSyntax.self) { return wait.expression.unusedCall }
+        if let mark = self.as(UnsafeExprSyntax.self) { return mark.expression.unusedCall }
         if let chain = self.as(OptionalChainingExprSyntax.self) { return chain.expression.unusedCall }
         if let assignment = self.as(InfixOperatorExprSyntax.self), assignment.operator.is(AssignmentExprSyntax.self),
             assignment.leftOperand.is(DiscardAssignmentExprSyntax.self)

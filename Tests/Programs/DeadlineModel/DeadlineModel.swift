@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#if compiler(>=6.2)
 public import HRTimer
 import Seeded
 import Synchronization
@@ -261,4 +260,3 @@ public struct DeadlineModel: Sendable {
         }
     }
 }
-#endif

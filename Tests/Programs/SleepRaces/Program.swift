@@ -50,7 +50,6 @@ struct Program {
 
     /// Runs random operations with deadlines. The program's second argument is the first seed.
     private static func runDeadlines(_ rounds: Int, _ clocks: [MonotonicClock]) async throws {
-        #if compiler(>=6.2)
         let first = CommandLine.arguments.dropFirst(2).first.flatMap { UInt64($0) } ?? .random(in: 0..<1_000_000_000)
         print("deadlines from seed \(first) on")
         let workers = 4
@@ -69,7 +68,6 @@ struct Program {
             try await group.waitForAll()
         }
         print("\(rounds) operations with deadlines")
-        #endif
     }
 
     private static func race(_ round: Int, on clock: MonotonicClock, _ executor: TimerExecutor) async throws {
@@ -150,7 +148,6 @@ struct Program {
     }
 
     private static func withinTimeout(_ clock: MonotonicClock) async {
-        #if compiler(>=6.2)
         async let quick = withTimeout(.seconds(3600), clock: clock) {
             await Task.yield()
             return 5
@@ -161,9 +158,6 @@ struct Program {
         _ = await cancelled
         let value = try? await quick
         precondition(value == 5)
-        #else
-        await inGroup(clock)
-        #endif
     }
 
     private static func ticking(_ clock: MonotonicClock) async {
