@@ -5,6 +5,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+// Only clang knows these.
+#ifndef __clang__
+#define _Nonnull
+#define _Nullable
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // The hook of Swift's runtime through which every job without an executor of its own passes: the
 // first part of `Task {}`, and each part after a suspension. Process-wide. (swift/ABI/Executor.h,
 // swift_task_enqueueGlobal_hook)
@@ -30,5 +40,9 @@ void ceh_enqueue(void *_Nonnull job);
 
 // Returns the number of the job's task, unique in the process; 0 if the job belongs to no task.
 uint64_t ceh_task_of(void *_Nonnull job);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,7 +6,12 @@
 #include <stdint.h>
 
 #include "hrt_clock.h"
+#include "hrt_nullability.h"
 #include "hrt_spin_window.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 // One thread's wait for three things at once: an absolute instant of CLOCK_MONOTONIC, a wake from
 // another thread, and descriptors that become readable or writable. It consists of a libevent
@@ -139,5 +144,9 @@ int hrt_loop_watch(hrt_loop *_Nonnull loop, int fd, uint32_t events, uint64_t ta
 
 // Ends and frees the watch. Events that it reported in the last wait stay listed.
 void hrt_loop_unwatch(hrt_loop *_Nonnull loop, hrt_watch *_Nonnull watch);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
