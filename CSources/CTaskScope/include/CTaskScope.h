@@ -49,6 +49,13 @@ typedef struct cts_scope {
     struct cts_scope *_Nullable next;
 } cts_scope;
 
+// Returns whether the runtime has all functions that are needed. If not, no other function below
+// may be called. Whether they do what they should is for the caller to find out.
+bool cts_is_there(void);
+
+// Returns whether the calling task is cancelled, as the functions below see it.
+bool cts_is_cancelled(void);
+
 // Returns whether the calling task is in the body of a task group that it made; false outside
 // tasks.
 bool cts_is_in_group(void);
