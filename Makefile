@@ -31,7 +31,7 @@ help:  ## this list
 
 .PHONY: help build test frozen mutants faults bare snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
-    docs names docs-page docs-pictures tutorials agree compare-finds-slower lateness deadline-rounds musl hosts without-libevent not-linux plugins exports async-let-fault protocols \
+    docs names docs-page docs-pictures tutorials agree compare-finds-slower lateness deadline-rounds musl hosts without-libevent not-linux plugins c-headers c-example future exports async-let-fault protocols \
     size async-algorithms model-display pareto rivals figures results instructions replay reuse
 
 build:  ## the library, the bench and the examples, for debugging
@@ -68,7 +68,7 @@ bare:  ## a program with HRTimerCore alone, built and run; without libevent's he
 
 # Each small program in Snippets/, to its end.
 snippets: build  ## the small programs in Snippets/ and Examples/, each to its end
-	for snippet in Snippets/*.swift Examples/*; do if [ -f $$snippet/Package.swift ]; then continue; fi; \
+	for snippet in Snippets/*.swift Examples/*; do if [ -f $$snippet/Package.swift ] || [ $$snippet = Examples/C ]; then continue; fi; \
 	    echo "$$snippet:"; timeout 60 $$($(SWIFT) build --show-bin-path)/$$(basename $$snippet .swift) || exit 1; done
 
 # All code of README and doc comments compiles, each piece by itself, beside Tests/Documentation/Prelude.swift. What the README
@@ -383,17 +383,15 @@ fuzz:  ## the queue under libFuzzer, for a minute
 # The C core for another machine, under its emulator, with pages of 4 and of 64 KiB told to it. Needs gcc-aarch64-linux-gnu
 # and qemu-user.
 ARM64_CC ?= aarch64-linux-gnu-gcc
-# Only clang knows these.
-WITHOUT_CLANG = -D_Nonnull= -D_Nullable=
 ARM64_RUN ?= qemu-aarch64 -L /usr/aarch64-linux-gnu
 CORE = CSources/CHRTimer/clock/*.c CSources/CHRTimer/histogram/*.c CSources/CHRTimer/wait/*.c \
     CSources/CHRTimer/thread/*.c -ICSources/CHRTimer/include \
-    -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(WITHOUT_CLANG)
+    -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread
 
 arm64:  ## the C core for arm64, in an emulator
 	mkdir -p .build
 	for page_bytes in 4096 65536; do \
-	    $(ARM64_CC) -O2 -Wall -Wextra -Werror $(WITHOUT_CLANG) -DHRT_PAGE_BYTES=$$page_bytes $(QUEUE) Tests/Fuzz/queue_random.c \
+	    $(ARM64_CC) -O2 -Wall -Wextra -Werror -DHRT_PAGE_BYTES=$$page_bytes $(QUEUE) Tests/Fuzz/queue_random.c \
 	        -o .build/queue_random.arm64 && timeout 300 $(ARM64_RUN) .build/queue_random.arm64 1000000 || exit 1; done
 	$(ARM64_CC) -O2 $(CORE) Tests/Arm64/core_checks.c -o .build/core_checks.arm64
 	timeout 60 $(ARM64_RUN) .build/core_checks.arm64
@@ -402,7 +400,7 @@ arm64:  ## the C core for arm64, in an emulator
 # a loop on its own epoll set. All other C of the library compiles. Needs musl-tools; the kernel's headers are the system's.
 MUSL_CC ?= musl-gcc
 MUSL_FLAGS = -static -idirafter /usr/include -idirafter /usr/include/$$(gcc -print-multiarch) -std=gnu17 -D_GNU_SOURCE \
-    -Wall -Wextra -Werror -Wno-attributes $(WITHOUT_CLANG)
+    -Wall -Wextra -Werror -Wno-attributes
 musl:  ## the C core with musl: its checks, the queue's model, a loop
 	mkdir -p .build/musl
 	$(MUSL_CC) -O2 $(MUSL_FLAGS) $(QUEUE) Tests/Fuzz/queue_random.c -o .build/musl/queue_random && .build/musl/queue_random 1000000
@@ -412,6 +410,21 @@ musl:  ## the C core with musl: its checks, the queue's model, a loop
 	for file in CSources/CVsync/*.c CSources/CVsync/*/*.c CSources/CTaskScope/*.c CSources/CEnqueueHook/*.c CSources/CRealtimeKit/*.c; do \
 	    $(MUSL_CC) $(MUSL_FLAGS) -Wno-array-bounds -ICSources/CHRTimer/include -ICSources/CVsync/include -ICSources/CTaskScope/include -ICSources/CEnqueueHook/include \
 	        -c $$file -o .build/musl/other.o || exit 1; done
+
+# Each public header of the C targets by itself, as C17 and as C++17, with gcc and clang where they are found.
+c-headers:  ## each public C header by itself, as C and as C++, with gcc and clang
+	Tests/CHeaders/run .build/c-headers
+
+# The queue and the waits from C alone, without libevent: an example that checks itself.
+c-example:  ## the example in C: a queue and precise waits, without Swift and libevent
+	mkdir -p .build && for cc in gcc clang; do if command -v $$cc >/dev/null; then echo "$$cc:"; \
+	    $$cc -O2 -Wall -Wextra -Werror -std=gnu17 -D_GNU_SOURCE -ICSources/CHRTimer/include CSources/CHRTimer/*/*.c Examples/C/timers.c \
+	        -pthread -lm -o .build/c-example-$$cc && timeout 60 .build/c-example-$$cc || exit 1; fi; done
+
+# The library with another Swift: without each part that relies on what Swift does not promise, with a runtime that lies, and on the
+# interface for executors that may follow. Four builds below .build-future: minutes after a change of the library.
+future:  ## the library without what Swift does not promise, with a runtime that lies, on the next executors; by hand
+	SWIFT="$(SWIFT)" Tests/Future/run .build-future
 
 # Plugins with a copy of the C core each: all can be loaded.
 plugins:  ## that plugins with a copy of the C core each can be loaded, twenty in one process

@@ -371,7 +371,8 @@ let package = Package(
             name: "BackendContractTests",
             // CBench for its count of allocations, which an executable can have but once.
             dependencies: [
-                "HRTimer", "HRTimerCalendar", "CHRTimer", "CHRLoop", "CBench", "CTestSupport", "TestSupport", "MainThreadProgram",
+                "HRTimer", "HRTimerCalendar", "CHRTimer", "CHRLoop", "CBench", "CTestSupport", "TestSupport",
+                "MainThreadProgram",
                 "AsyncMainProgram", "AppsOnApple", "AppsOnHRTimer", "BlockedPoolProgram", "PlatformProgram",
                 "TestTraits",
             ],

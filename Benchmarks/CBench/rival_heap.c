@@ -181,39 +181,17 @@ static size_t memory_bytes(void *opaque) {
     return heap->timers * (sizeof *heap->entries + sizeof *heap->slots);
 }
 
-const struct cbench_queue_ops cbench_rival_binary_heap = {
-    .id = "heap.binary",
-    .create = create_binary,
-    .destroy = destroy,
-    .add = add,
-    .replace = replace,
-    .move = move,
-    .next_ns = next_ns,
-    .take_due = take_due,
-    .memory_bytes = memory_bytes,
-    .cancel = cancel,
-};
+// One kind of heap. An owner replaces and moves timers by their slots.
+#define HEAP(name, create_it, replace_it, move_it)                                                 \
+    {                                                                                              \
+        .id = name, .create = create_it, .destroy = destroy, .add = add, .replace = replace_it,    \
+        .move = move_it, .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,   \
+        .cancel = cancel                                                                           \
+    }
 
-const struct cbench_queue_ops cbench_rival_quaternary_heap = {
-    .id = "heap.quaternary",
-    .create = create_quaternary,
-    .destroy = destroy,
-    .add = add,
-    .replace = replace,
-    .move = move,
-    .next_ns = next_ns,
-    .take_due = take_due,
-    .memory_bytes = memory_bytes,
-};
-
-const struct cbench_queue_ops cbench_rival_quaternary_heap_owner = {
-    .id = "heap.quaternary-owner",
-    .create = create_quaternary,
-    .destroy = destroy,
-    .add = add,
-    .replace = owner_replace,
-    .move = owner_move,
-    .next_ns = next_ns,
-    .take_due = take_due,
-    .memory_bytes = memory_bytes,
-};
+const struct cbench_queue_ops cbench_rival_binary_heap =
+    HEAP("heap.binary", create_binary, replace, move);
+const struct cbench_queue_ops cbench_rival_quaternary_heap =
+    HEAP("heap.quaternary", create_quaternary, replace, move);
+const struct cbench_queue_ops cbench_rival_quaternary_heap_owner =
+    HEAP("heap.quaternary-owner", create_quaternary, owner_replace, owner_move);

@@ -10,10 +10,21 @@
 typedef SWIFT_CALL void (*original_function)(void *job);
 typedef SWIFT_CALL void (*hook_function)(void *job, original_function original);
 
-// From libswift_Concurrency.
+// From libswift_Concurrency. Weak, so that a program starts with a runtime that lacks them.
 extern hook_function swift_task_enqueueGlobal_hook __attribute__((weak));
-SWIFT_CALL void swift_task_enqueueGlobal(void *job);
-SWIFT_CALL uint64_t swift_task_getJobTaskId(void *job);
+SWIFT_CALL void swift_task_enqueueGlobal(void *job) __attribute__((weak));
+SWIFT_CALL uint64_t swift_task_getJobTaskId(void *job) __attribute__((weak));
+
+// With HRTIMER_NO_ENQUEUE_HOOK the library is built as for a runtime without the hook.
+static bool has_hook(void) {
+#ifdef HRTIMER_NO_ENQUEUE_HOOK
+    return false;
+#else
+    return &swift_task_enqueueGlobal_hook != NULL && swift_task_enqueueGlobal != NULL;
+#endif
+}
+
+static atomic_bool has_wrong_numbers;
 
 static _Atomic(ceh_taker) present_taker;
 static _Atomic(hook_function) former_hook;
@@ -30,7 +41,7 @@ static SWIFT_CALL void hook(void *job, original_function original) {
 }
 
 bool ceh_install(ceh_taker taker) {
-    if (&swift_task_enqueueGlobal_hook == NULL) return false;
+    if (!has_hook()) return false;
     atomic_store(&present_taker, taker);
     if (swift_task_enqueueGlobal_hook != hook) {
         atomic_store(&former_hook, swift_task_enqueueGlobal_hook);
@@ -40,7 +51,7 @@ bool ceh_install(ceh_taker taker) {
 }
 
 void ceh_keep(void) {
-    if (&swift_task_enqueueGlobal_hook == NULL || atomic_load(&present_taker) == NULL) return;
+    if (!has_hook() || atomic_load(&present_taker) == NULL) return;
     hook_function none = NULL;
     if (__atomic_load_n(&swift_task_enqueueGlobal_hook, __ATOMIC_RELAXED) != NULL) return;
     atomic_store(&former_hook, NULL);
@@ -50,11 +61,20 @@ void ceh_keep(void) {
 
 void ceh_remove(void) {
     atomic_store(&present_taker, NULL);
-    if (&swift_task_enqueueGlobal_hook == NULL || swift_task_enqueueGlobal_hook != hook) return;
+    if (!has_hook() || swift_task_enqueueGlobal_hook != hook) return;
     __atomic_store_n(&swift_task_enqueueGlobal_hook, atomic_load(&former_hook), __ATOMIC_RELEASE);
 }
 
 void ceh_enqueue(void *job) { swift_task_enqueueGlobal(job); }
 
-uint64_t ceh_task_of(void *job) { return swift_task_getJobTaskId(job); }
+uint64_t ceh_task_of(void *job) {
+#ifndef HRTIMER_NO_ENQUEUE_HOOK
+    if (swift_task_getJobTaskId != NULL && !atomic_load(&has_wrong_numbers)) {
+        return swift_task_getJobTaskId(job);
+    }
+#endif
+    return (uintptr_t)job;
+}
+
+void ceh_distrust_numbers(void) { atomic_store(&has_wrong_numbers, true); }
 #endif

@@ -6,8 +6,7 @@
 #if !__has_include(<event2/event.h>)
 // One line that says what to do, and ends the build before the errors that would follow.
 #pragma clang diagnostic fatal "-W#warnings"
-#warning                                                                                           \
-    "libevent's headers are missing: apt install libevent-dev, or depend on HRTimer without the trait Libevent (traits: [])"
+#warning "apt install libevent-dev, or leave out HRTimer's trait Libevent (traits: [])"
 #endif
 #endif
 #include <event2/event.h>

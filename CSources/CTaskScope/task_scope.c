@@ -10,15 +10,29 @@
 
 typedef SWIFT_CALL void (*handler)(SWIFT_CONTEXT void *argument);
 
-// From libswift_Concurrency; the standard library itself calls all but the first two.
-SWIFT_CALL bool swift_task_hasTaskGroupStatusRecord(void);
-SWIFT_CALL void *swift_task_localValueGet(const void *key);
-SWIFT_CALL void *swift_task_getCurrent(void);
-SWIFT_CALL bool swift_task_isCancelled(void *task);
-SWIFT_CALL void swift_task_cancel(void *task);
-SWIFT_CALL void *swift_task_addCancellationHandler(handler run, void *argument);
-SWIFT_CALL void swift_task_removeCancellationHandler(void *record);
-SWIFT_CALL bool swift_taskGroup_isCancelled(void *group);
+// From libswift_Concurrency; the standard library itself calls all but the first two. Weak, so that
+// a program starts with a runtime that lacks them.
+#define FROM_RUNTIME SWIFT_CALL __attribute__((weak))
+FROM_RUNTIME bool swift_task_hasTaskGroupStatusRecord(void);
+FROM_RUNTIME void *swift_task_localValueGet(const void *key);
+FROM_RUNTIME void *swift_task_getCurrent(void);
+FROM_RUNTIME bool swift_task_isCancelled(void *task);
+FROM_RUNTIME void swift_task_cancel(void *task);
+FROM_RUNTIME void *swift_task_addCancellationHandler(handler run, void *argument);
+FROM_RUNTIME void swift_task_removeCancellationHandler(void *record);
+FROM_RUNTIME bool swift_taskGroup_isCancelled(void *group);
+
+// With HRTIMER_NO_TASK_SCOPE the library is built as for a runtime without them.
+bool cts_is_there(void) {
+#ifdef HRTIMER_NO_TASK_SCOPE
+    return false;
+#else
+    return swift_task_hasTaskGroupStatusRecord != NULL && swift_task_localValueGet != NULL &&
+           swift_task_getCurrent != NULL && swift_task_isCancelled != NULL &&
+           swift_task_cancel != NULL && swift_task_addCancellationHandler != NULL &&
+           swift_task_removeCancellationHandler != NULL && swift_taskGroup_isCancelled != NULL;
+#endif
+}
 
 // CancellationNotificationStatusRecord of swift/ABI/TaskStatus.h. It is read and written with the
 // task's lock held, and by its owner also before other threads can see it.
@@ -94,6 +108,8 @@ static unsigned *find_status(const cts_scope *scope, uint32_t had_outer) {
     bool is_cancelled = (__atomic_load_n(status, __ATOMIC_ACQUIRE) & IS_CANCELLED) != 0;
     return is_cancelled == swift_task_isCancelled(scope->task) ? status : NULL;
 }
+
+bool cts_is_cancelled(void) { return swift_task_isCancelled(swift_task_getCurrent()); }
 
 bool cts_is_in_group(void) { return swift_task_hasTaskGroupStatusRecord(); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-#if compiler(>=6.3)
+#if compiler(>=6.3) && !HRTIMER_NO_CUSTOM_EXECUTORS
 import HRTimer
 
 /// A sleep of a task that runs on a `TimerExecutor` or on the main actor: a timer of that engine or loop, with no switch of

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-#if compiler(>=6.3)
-@_spi(ExperimentalCustomExecutors) import _Concurrency
+#if compiler(>=6.3) && !HRTIMER_NO_CUSTOM_EXECUTORS
 import HRTimer
 
-/// The main actor's executor: its jobs are blocks of `TimerLoop.main`.
-final class LoopMainExecutor: MainExecutor {
+/// The main actor's executor (`Executors` makes it one): its jobs are blocks of `TimerLoop.main`.
+final class LoopMainExecutor: Sendable {
     private let jobs: JobQueue
 
     init() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-#if compiler(>=6.3)
+#if compiler(>=6.3) && !HRTIMER_NO_CUSTOM_EXECUTORS
 import HRTimer
 
 /// The deadline of a sleep, on any clock.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-#if compiler(>=6.3)
+#if compiler(>=6.3) && !HRTIMER_NO_CUSTOM_EXECUTORS
 import HRTimer
 
 /// The engines of the process's sleeps, one for each clock: a sleep is a timer of one of them. An engine starts at the first

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-#if compiler(>=6.3)
-@_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
+#if compiler(>=6.3) && !HRTIMER_NO_CUSTOM_EXECUTORS
 import HRTimer
 
-/// The default executor: libdispatch's pool, as in the standard library, with timers of this library for its sleeps.
-final class SleepingPool: TaskExecutor, SchedulingExecutor {
-    private let pool = PlatformExecutorFactory.defaultExecutor
+/// The default executor (`Executors` makes it one): libdispatch's pool, as in the standard library, with timers of this library for its
+/// sleeps.
+final class SleepingPool: Sendable {
+    private let pool: any TaskExecutor
     let sleeps: SleepEngines
 
-    init(_ precision: TimerPrecision, _ spinBudget: Double?) {
+    init(on pool: any TaskExecutor, _ precision: TimerPrecision, _ spinBudget: Double?) {
+        self.pool = pool
         sleeps = SleepEngines(precision, spinBudget)
     }
 

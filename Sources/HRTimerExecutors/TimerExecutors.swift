@@ -15,8 +15,8 @@ public import HRTimer
 ///
 /// **Experimental**, because it uses the standard library's interface for custom executors (`MainExecutor`,
 /// `SchedulingExecutor`, `_createExecutors`), which Swift 6.3 has as system programming interface, without a promise. The
-/// next compiler may rename or remove that interface. Then this module does not build; nothing else depends on it. Use it
-/// where you can remove it again: it is one line.
+/// next compiler may rename or remove that interface. Then this module builds with `-Xswiftc -DHRTIMER_NO_CUSTOM_EXECUTORS`:
+/// programs keep the standard library's executors, which a `UsageWarning` tells. Nothing else depends on this module.
 public enum TimerExecutors {
     #if compiler(>=6.3)
     /// Installs the executors.

@@ -3,6 +3,7 @@
 import CEnqueueHook
 import Dispatch
 import HRTimer
+import HRTimerLibc
 
 /// The tasks without an executor of their own, each with the virtual time that it belongs to: `Task {}` inherits no executor.
 /// The runtime's `swift_task_enqueueGlobal_hook` catches them; they are known by their numbers.
@@ -21,12 +22,15 @@ enum CaughtTasks {
 
     private static let state = Monitor(State())
 
-    /// Registers a virtual time that begins, and installs the hook. Returns false if the runtime has no hook.
+    /// Registers a virtual time that begins, and installs the hook. Returns false if the runtime's hook does not work: then
+    /// `Task {}` runs in real time, as outside of the virtual time.
     static func open(_ scheduler: DeterministicScheduler) -> Bool {
-        state.withLock { state in
+        let works = hookWorks
+        if !works { reportThatNoneAreCaught() }
+        return state.withLock { state in
             state.times += 1
             if scheduler.servesMainActor { state.onMainActor.append(scheduler) }
-            return unsafe ceh_install { unsafe CaughtTasks.take($0) }
+            return unsafe works && ceh_install { unsafe CaughtTasks.take($0) }
         }
     }
 
@@ -85,6 +89,43 @@ enum CaughtTasks {
         }
         guard let owner else { return unsafe !doubting.isEmpty && MainQueue.isHeld && run(address, doubting) }
         return unsafe owner.take(unsafeBitCast(address, to: UnownedJob.self))
+    }
+}
+
+// The runtime promises nothing of its hook, so it is tried, once.
+extension CaughtTasks {
+    /// What the hook was called for while it was tried, by the thread that tried it.
+    private static let tried = Locked<(thread: pthread_t?, tasks: [UInt64])>((nil, []))
+
+    /// Whether the runtime calls the hook when a task is made, on the thread that makes it, and gives each task a number of its own.
+    private static let hookWorks: Bool = {
+        tried.withLock { $0.thread = pthread_self() }
+        // Safe: the runtime calls the hook with a job, which is only asked for its task's number.
+        let isThere = unsafe ceh_install { job in
+            tried.withLock { if $0.thread == pthread_self() { $0.tasks.append(unsafe ceh_task_of(job)) } }
+            return false
+        }
+        if isThere {
+            for _ in 1...2 { Task.detached {} }
+            ceh_remove()
+        }
+        let tasks = tried.withLock { tried in
+            tried.thread = nil
+            return tried.tasks
+        }
+        let works = tasks.count == 2 && tasks[0] != tasks[1] && !tasks.contains(0)
+        if !works { ceh_distrust_numbers() }
+        return works
+    }()
+
+    private static func reportThatNoneAreCaught() {
+        UsageWarning.report(
+            UsageWarning(
+                .runtimeDiffers,
+                "Swift's runtime does not call its hook for new tasks as it did up to 6.4: Task {} runs in real time in this virtual time; "
+                    + "use a task group or async let, or a newer version of this library"
+            )
+        )
     }
 }
 

@@ -59,6 +59,22 @@ struct ComparingTests {
         #expect(throws: BenchError.self) { try Comparison(before: before, after: other) }
     }
 
+    @Test("refuses to compare or join results whose handlers computed for different times, and names the argument")
+    func work() throws {
+        // A result without the member is of handlers that compute nothing.
+        let none = try file(p50: 50_000), working = try file(p50: 50_000, work_ns: 100_000)
+        #expect(try Comparison(before: working, after: working).rows.map(\.verdict) == [.same])
+        #expect(try Comparison(before: none, after: file(p50: 50_000, work_ns: 0)).rows.map(\.verdict) == [.same])
+        let error = #expect(throws: BenchError.self) { try Comparison(before: none, after: working) }
+        #expect(
+            error?.description.contains(
+                "one result is of --work 0 ns, the other of --work 100 µs: measure both with the same --work"
+            ) == true
+        )
+        #expect(throws: BenchError.self) { try ResultFile.joined([working, none]) }
+        #expect(throws: BenchError.self) { try working.mustHaveSameWork(as: 0) }
+    }
+
     @Test("names the subjects that only one result has")
     func unmatched() throws {
         let before = try file(p50: 50_000, others: [("kernel.gone", 1000)])
@@ -159,6 +175,7 @@ struct ComparingTests {
         id: String = "hrtimer.source.normal",
         exact: Int? = nil,
         p99: Int64? = nil,
+        work_ns: Int64? = nil,
         others: [(String, Int64)] = []
     ) throws -> ResultFile {
         let medians = (0..<blocks).map { p50 + (Int64($0 % 3) - 1) * spread }
@@ -171,6 +188,7 @@ struct ComparingTests {
             id: id,
             exact: exact,
             p99: p99,
+            work_ns: work_ns,
             others: others
         )
     }
@@ -184,13 +202,14 @@ struct ComparingTests {
         id: String = "hrtimer.source.normal",
         exact: Int? = nil,
         p99: Int64? = nil,
+        work_ns: Int64? = nil,
         others: [(String, Int64)] = []
     ) throws -> ResultFile {
         let rows =
             [row(id, medians, cpu: cpu, early: early, exact: exact, p99: p99)]
             + others.map { row($0.0, medians.map { _ in others[0].1 }, cpu: cpu) }
         let text = """
-            {"schema": 1, "build": "\(build)", "results": [\(rows.joined(separator: ","))],
+            {"schema": 1, "build": "\(build)", \(work_ns.map { "\"work_ns\": \($0), " } ?? "")"results": [\(rows.joined(separator: ","))],
              "noise_floors": [{"id": "a", "kind": "\(Subject.kind(of: id).rawValue)", "interval_ns": 1000000, "p50_ns": \(floor)}]}
             """
         return try ResultFile.parse(Data(text.utf8), name: "made up")

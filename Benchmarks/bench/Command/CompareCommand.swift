@@ -14,7 +14,7 @@ struct CompareCommand: ParsableCommand {
             Results of bench ops are paired in their order; a verdict needs nine of each, and rivals in them show what \
             is noise.
 
-            Exit codes: 0 nothing is slower, 1 a file cannot be read or the builds differ, 2 something is slower, \
+            Exit codes: 0 nothing is slower, 1 a file cannot be read, or the builds or --work differ, 2 something is slower, \
             64 wrong usage.
             """
     )

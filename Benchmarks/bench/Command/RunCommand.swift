@@ -14,7 +14,7 @@ struct RunCommand: ParsableCommand {
         let outputs = try options.common.begin()
         // Read before the measurement, so that a baseline that cannot be read is reported at once.
         let baseline = try options.baseline.map { try ResultFile.read(Baseline.find($0)) }
-        try baseline?.mustBeComparable()
+        try baseline?.mustBeComparable(work_ns: options.work)
         let plans = options.plans
         let host = HostReport.examined()
         // Started before the process is tuned: child processes would inherit the tuning.

@@ -70,6 +70,7 @@ struct Comparison: Sendable {
                 "one result is of a \(before.build) build, the other of a \(after.build) build: measure both alike"
             )
         }
+        try before.mustHaveSameWork(as: after.work_ns)
         let measuredBefore = before.rows.filter { $0.fires > 0 }
         let measuredAfter = after.rows.filter { $0.fires > 0 }
         rows = measuredAfter.compactMap { row in
@@ -155,11 +156,22 @@ struct Comparison: Sendable {
 }
 
 extension ResultFile {
-    /// Throws if this build of the bench cannot be compared with the result.
-    func mustBeComparable() throws {
-        guard build != buildName else { return }
+    /// Throws if a run of this build of the bench, with handlers that compute for `work_ns`, cannot be compared with the result.
+    func mustBeComparable(work_ns: Int64) throws {
+        guard build == buildName else {
+            throw BenchError(
+                "--baseline takes a result of a \(buildName) build, as this one is, and not of a \(build) build"
+            )
+        }
+        try mustHaveSameWork(as: work_ns)
+    }
+
+    /// Throws unless handlers computed for `other_ns` too: work keeps caches and the processor in another state, and takes part in the
+    /// cost of a fire.
+    func mustHaveSameWork(as other_ns: Int64) throws {
+        guard work_ns != other_ns else { return }
         throw BenchError(
-            "--baseline takes a result of a \(buildName) build, as this one is, and not of a \(build) build"
+            "one result is of --work \(timeText(work_ns)), the other of --work \(timeText(other_ns)): measure both with the same --work"
         )
     }
 }

@@ -13,6 +13,8 @@ struct ResultFile: Decodable, Sendable {
     let isInterrupted: Bool
     let grants: [Grant]
     let host: HostFacts
+    /// How long each handler computed. Zero in older results, whose handlers did not.
+    let work_ns: Int64
     private(set) var floors: [Floor]
     private(set) var rows: [ResultRow]
     let operations: [OperationRow]
@@ -48,7 +50,7 @@ struct ResultFile: Decodable, Sendable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case build, command, seed, interrupted, grants, host, results, operations
+        case build, command, seed, interrupted, grants, host, work_ns, results, operations
         case noiseFloors = "noise_floors"
     }
 
@@ -62,6 +64,7 @@ struct ResultFile: Decodable, Sendable {
         isInterrupted = try members.decodeIfPresent(Bool.self, forKey: .interrupted) ?? false
         grants = try members.decodeIfPresent([Grant].self, forKey: .grants) ?? []
         host = try members.decodeIfPresent(HostFacts.self, forKey: .host) ?? HostFacts(texts: [:], findings: [])
+        work_ns = try members.decodeIfPresent(Int64.self, forKey: .work_ns) ?? 0
         floors = try members.decodeIfPresent([Floor?].self, forKey: .noiseFloors)?.compactMap(\.self) ?? []
         rows = try members.decode([ResultRow].self, forKey: .results)
         operations = try members.decodeIfPresent([OperationRow].self, forKey: .operations) ?? []
@@ -93,6 +96,7 @@ struct ResultFile: Decodable, Sendable {
             guard file.build == joined.build else {
                 throw BenchError("the results to be joined are of different builds")
             }
+            try joined.mustHaveSameWork(as: file.work_ns)
             for index in joined.rows.indices {
                 let row = joined.rows[index]
                 let other = file.rows.first { $0.id == row.id && $0.interval_ns == row.interval_ns }

@@ -7,6 +7,10 @@
 
 #include "CHRTimer.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // One thread's wait for three things at once: an absolute instant of CLOCK_MONOTONIC, a wake from
 // another thread, and descriptors that become readable or writable. It consists of a libevent
 // event_base (an epoll set where HRT_LIBEVENT is not defined) and a timerfd. The timerfd is also
@@ -134,5 +138,9 @@ int hrt_loop_watch(hrt_loop *_Nonnull loop, int fd, uint32_t events, uint64_t ta
 
 // Ends and frees the watch. Events that it reported in the last wait stay listed.
 void hrt_loop_unwatch(hrt_loop *_Nonnull loop, hrt_watch *_Nonnull watch);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -2,6 +2,10 @@
 #ifndef HRT_MAIN_QUEUE_H
 #define HRT_MAIN_QUEUE_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Serves libdispatch's main queue from a loop on the main thread, by the functions that libdispatch
 // has for Foundation's run loop on Linux ("4CF", src/queue.c of swift-corelibs-libdispatch). They
 // are looked up at run time. A process without libdispatch has no main queue to serve.
@@ -21,5 +25,9 @@ int hrt_main_queue_descriptor(void);
 // nothing. Must be called on the main thread, as long as the main queue is bound to that thread:
 // until the thread ends, by pthread_exit(3) or dispatch_main(3).
 void hrt_main_queue_drain(int fd);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -2,6 +2,12 @@
 #ifndef HRT_RUN_LOOP_H
 #define HRT_RUN_LOOP_H
 
+#include "hrt_nullability.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // A source in the calling thread's run loop (Foundation's RunLoop.current), for a loop of this
 // library that is hosted there. It uses CFRunLoop's functions, which Foundation exports on Linux
 // too. They are looked up at run time, so that programs without Foundation need not load it.
@@ -33,5 +39,9 @@ void hrt_run_loop_source_signal(hrt_run_loop_source *_Nonnull source);
 // Removes the source from its run loop, if the run loop still has it, and frees it. Call it once,
 // on any thread.
 void hrt_run_loop_source_remove(hrt_run_loop_source *_Nonnull source);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

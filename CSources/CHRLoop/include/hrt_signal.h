@@ -5,6 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hrt_nullability.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Counts signals of the process in eventfds, one for each signal, which a loop can watch. Any
 // thread may call these functions.
 
@@ -29,5 +35,9 @@ void hrt_signal_stop_process(void);
 // Restores the former handler and closes the descriptor. Not from a signal handler. A thread that
 // was started to receive the signal must have ended: for the former handler no thread did.
 void hrt_signal_close(int signal);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

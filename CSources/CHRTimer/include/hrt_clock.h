@@ -5,6 +5,10 @@
 #include <stdint.h>
 #include <time.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // No deadline: later than any instant.
 #define HRT_NEVER INT64_MAX
 #define HRT_NS_PER_S INT64_C(1000000000)
@@ -19,8 +23,10 @@ typedef enum {
 // earliest that the kernel accepts (clock_nanosleep(2): EINVAL for a negative tv_sec).
 static inline struct timespec hrt_timespec_from_ns(int64_t instant_ns) {
     if (instant_ns < 0) instant_ns = 0;
-    return (struct timespec){.tv_sec = instant_ns / HRT_NS_PER_S,
-                             .tv_nsec = instant_ns % HRT_NS_PER_S};
+    struct timespec instant;
+    instant.tv_sec = instant_ns / HRT_NS_PER_S;
+    instant.tv_nsec = instant_ns % HRT_NS_PER_S;
+    return instant;
 }
 
 static inline int64_t hrt_ns_from_timespec(struct timespec instant) {
@@ -46,5 +52,9 @@ static inline int64_t hrt_clock_process_cpu_ns(void) {
 // ms in containers on some hosts. 0 if the clock is fine. Determined once. Any thread.
 // clock_getres(2)
 int64_t hrt_clock_tick_ns(hrt_clock clock);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

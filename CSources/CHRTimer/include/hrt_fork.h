@@ -4,6 +4,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // How many forks lie between this process and the one that loaded this library. Read it only
 // through hrt_fork_generation.
 extern uint32_t hrt_fork_count;
@@ -19,5 +23,9 @@ extern uint32_t hrt_fork_count;
 static inline uint32_t hrt_fork_generation(void) {
     return __atomic_load_n(&hrt_fork_count, __ATOMIC_RELAXED);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

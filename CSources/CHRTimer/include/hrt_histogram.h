@@ -7,6 +7,11 @@
 #include <stdint.h>
 
 #include "hrt_nonblocking.h"
+#include "hrt_nullability.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 // A histogram of lateness in log-linear buckets, laid out like HdrHistogram's, so that it can be
 // written in HdrHistogram's formats without loss. Unlike in HdrHistogram, values are signed: a
@@ -68,5 +73,9 @@ int64_t hrt_histogram_percentile_ns(const hrt_histogram *_Nonnull histogram, dou
 // calls together.
 bool hrt_histogram_next(const hrt_histogram *_Nonnull histogram, size_t *_Nonnull cursor,
                         hrt_histogram_bucket *_Nonnull out_bucket);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,6 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hrt_nullability.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // An event that occurs once, for which any number of threads can wait: futex(2), no descriptor. A
 // zero word is a closed latch. A latch need not be destroyed, but no thread may be inside a call
 // when its memory is freed. Writes before the opening are visible after a wait.
@@ -21,5 +27,9 @@ bool hrt_latch_is_open(const hrt_latch *_Nonnull latch);
 
 // Blocks until the latch is open. Any thread.
 void hrt_latch_wait(hrt_latch *_Nonnull latch);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,6 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hrt_nullability.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // A lock of one word for short critical sections, built on futex(2). Like a default
 // pthread_mutex_t, it is not recursive, not fair, and without priority inheritance. A zero word is
 // a free lock; a lock need not be destroyed. Thread Sanitizer understands its synchronization.
@@ -30,5 +36,9 @@ bool hrt_lock_is_abandoned(const hrt_lock *_Nonnull lock);
 // Returns how many locks the calling thread has taken so far. Compiled only with HRT_CHECKING, as
 // tests are.
 uint64_t hrt_lock_taken_by_thread(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -24,6 +24,10 @@
 #define DTRACE_PROBE3(provider, name, one, two, three) ((void)(one), (void)(two), (void)(three))
 #endif
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Instants are on the clock of the engine or loop; a timer is identified by its slot.
 
 // The timer is armed for the deadline, or rescheduled to it.
@@ -62,5 +66,9 @@ static inline void hrt_probe_park(int64_t until_ns, uint32_t is_precise) HRT_NON
 static inline void hrt_probe_wake(int64_t until_ns, uint32_t is_precise) HRT_NONBLOCKING {
     DTRACE_PROBE2(hrtimer, wake, until_ns, is_precise);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

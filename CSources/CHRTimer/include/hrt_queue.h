@@ -8,6 +8,10 @@
 
 #include "hrt_nonblocking.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // A queue of pending timers, ordered by deadline. It reads no clock and has no thread: the caller
 // passes in the time and takes the due timers, in order of (deadline, sequence), exact to the
 // nanosecond. What the caller keeps of each timer, its record, lies in the timer's slot.
@@ -167,5 +171,9 @@ size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING;
 // Returns the bytes held, without the pages that were reserved and never written. Asks the system
 // about every page: for tests and benchmarks.
 size_t hrt_queue_memory_bytes(const hrt_queue *queue);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,6 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hrt_nullability.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // The latest events of some threads, like an aeroplane's flight recorder: written without a lock, a
 // system call or an allocation, and read at any time.
 
@@ -33,5 +39,9 @@ void hrt_recorder_add(hrt_recorder *_Nonnull recorder, const hrt_record *_Nonnul
 size_t hrt_recorder_copy(const hrt_recorder *_Nonnull recorder, hrt_record *_Nonnull records,
                          size_t count);
 size_t hrt_recorder_capacity(const hrt_recorder *_Nonnull recorder);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

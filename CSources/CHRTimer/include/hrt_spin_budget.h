@@ -6,6 +6,10 @@
 
 #include "hrt_nonblocking.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // How much processor time may be spun, as a share of one core. The share is kept over each second:
 // unused time adds up for a tenth of a second and no longer, so that in any second at most 110 % of
 // the share is spun.
@@ -36,5 +40,9 @@ double hrt_spin_budget_expected_ns(hrt_spin_budget *budget, int64_t sleep_ns,
 // Spends time that was spun, or is about to be. A value below 0 gives back time that was not spun
 // after all. Any value is allowed: no call counts for more than a second.
 void hrt_spin_budget_spend(hrt_spin_budget *budget, int64_t spun_ns) HRT_NONBLOCKING;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 
 #include "hrt_clock.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Spins until deadline_ns: reads the clock repeatedly, with pauses between the readings until the
 // last 500 ns. now_ns is the reading that the caller has just made; the spin begins there.
 //
@@ -17,5 +21,9 @@
 // clock was set. Any values; any thread; no system call where the vDSO serves the clock.
 int64_t hrt_spin_until(hrt_clock clock, int64_t deadline_ns, int64_t now_ns, int64_t longest_ns,
                        int64_t *spun_ns);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

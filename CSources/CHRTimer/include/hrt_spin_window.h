@@ -7,6 +7,10 @@
 #include "hrt_nonblocking.h"
 #include "hrt_spin_budget.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // How long before a deadline a thread must wake so that it can spin until the deadline. This is
 // learned from recent wake latencies. The caller passes in the time and the latencies; a spin
 // window reads no clock.
@@ -52,24 +56,40 @@ enum {
 
 // What keeps a window from being longer.
 typedef enum {
-    HRT_SPIN_LIMIT_COVERAGE,  // it covers the requested coverage, or all that is worth it
+    // It covers the requested coverage, or all that is worth it.
+    HRT_SPIN_LIMIT_COVERAGE,
     HRT_SPIN_LIMIT_BUDGET,
-    HRT_SPIN_LIMIT_LONGEST,  // 250 us of expected spin, or HRT_SPIN_WINDOW_LONGEST_NS
+    // 250 us of expected spin, or HRT_SPIN_WINDOW_LONGEST_NS.
+    HRT_SPIN_LIMIT_LONGEST,
 } hrt_spin_limit;
 
 typedef struct {
-    hrt_spin_budget *budget;  // must live at least as long as the window
-    double coverage;          // in (0, 1)
-    int64_t last_latency_ns;  // latency of the wake recorded last; -1 after a caller has read it
-    int64_t window_ns;        // length for the next wake; -1 without a window
-    uint64_t wakes;           // how many had a window; atomic, as are the two below
-    uint64_t covered_wakes;   // how many were no later than their window was long
-    hrt_spin_limit limit;     // of the latest window
-    float predicted_ns[HRT_SPIN_WINDOW_CLASSES];  // 0 before a class's first wake
-    double expected_ns;                           // the expected spin of the latest window
-    int64_t slept_ns;  // sleep before a first wake: counts for the second one's budget too
-    int64_t woken_ns;  // time of the wake, on the wait's clock; INT64_MIN once the spin began
-    float ready_ns;    // learned time from the wake to the begin of the spin
+    // Must live at least as long as the window.
+    hrt_spin_budget *budget;
+    // In (0, 1).
+    double coverage;
+    // Latency of the wake recorded last; -1 after a caller has read it.
+    int64_t last_latency_ns;
+    // Length for the next wake; -1 without a window.
+    int64_t window_ns;
+    // How many wakes had a window, and how many of them were no later than it was long. Atomic, as
+    // is the limit.
+    uint64_t wakes;
+    uint64_t covered_wakes;
+    // What limited the latest window.
+    hrt_spin_limit limit;
+    // 0 before a class's first wake.
+    float predicted_ns[HRT_SPIN_WINDOW_CLASSES];
+    // The expected spin of the latest window.
+    double expected_ns;
+    // Sleep before a first wake: counts for the second one's budget too.
+    int64_t slept_ns;
+    // Time of the wake, on the wait's clock; INT64_MIN once the spin began.
+    int64_t woken_ns;
+    // Learned time from the wake to the begin of the spin.
+    float ready_ns;
+    // A histogram of the factors by which latencies differ from their predictions; next_weight is
+    // what the next one counts.
     float total;
     float next_weight;
     float weights[HRT_SPIN_WINDOW_BUCKETS];
@@ -103,5 +123,9 @@ hrt_spin_outcome hrt_spin_window_outcome(const hrt_spin_window *window);
 // which may be any.
 void hrt_spin_window_record_ready(hrt_spin_window *window, int64_t woken_ns,
                                   int64_t now_ns) HRT_NONBLOCKING;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

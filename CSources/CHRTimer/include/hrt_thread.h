@@ -6,6 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hrt_nullability.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Every function here applies to the calling thread alone.
 
 // The processors, the timer slack and the slice that a thread had before it first called one of the
@@ -79,5 +85,9 @@ static inline const void *_Nonnull hrt_thread_pointer(void) { return __builtin_t
 
 // Returns the kernel's id of this thread, gettid(2).
 int32_t hrt_thread_id(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,6 +4,12 @@
 
 #include <stdint.h>
 
+#include "hrt_nullability.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // What the kernel has counted for a thread so far. Two readings show why the thread was late.
 typedef struct {
     int64_t cpu_ns;              // time on a processor, CLOCK_THREAD_CPUTIME_ID
@@ -35,5 +41,9 @@ int64_t hrt_throttled_ns(void);
 // Returns how long a page fault for a page of zeros takes here, in ns: the median of several,
 // measured once, by the first call. Any thread.
 int64_t hrt_page_fault_ns(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

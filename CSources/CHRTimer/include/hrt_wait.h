@@ -8,6 +8,10 @@
 #include "hrt_clock.h"
 #include "hrt_spin_window.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // One thread's wait until an absolute instant of one clock, or until another thread wakes it.
 //
 // When the wall clock is set, the kernel checks its timers again (clock_was_set in
@@ -68,5 +72,9 @@ void hrt_wait_wake(hrt_wait *wait);
 // itself, and may be woken once needlessly. Does nothing and returns false unless the kind is
 // HRT_WAIT_TIMERFD: call hrt_wait_wake instead. Any thread. timerfd_settime(2).
 bool hrt_wait_wake_at(hrt_wait *wait, int64_t deadline_ns);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

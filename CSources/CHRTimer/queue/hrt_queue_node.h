@@ -53,15 +53,19 @@ static inline int64_t hrt_key_ns(uint64_t key) { return (int64_t)(key ^ (UINT64_
 #define HRT_ARMED (UINT64_C(1) << 63)
 
 struct hrt_node {
-    uint64_t key;       // the deadline; kept when the timer is disarmed or removed, because the
-                        // wheel may still have the node queued by it
-    uint64_t sequence;  // see HRT_ARMED; 0 if not armed; while the slot is free, the index of the
-                        // next free node of its chunk, or 0
-    uint32_t next;      // neighbours in a chain of the wheel, or in the run; 0 if there is none
+    // The deadline. Kept when the timer is disarmed or removed, because the wheel may still have
+    // the node queued by it.
+    uint64_t key;
+    // See HRT_ARMED; 0 if not armed. While the slot is free, the index of the next free node of its
+    // chunk, or 0.
+    uint64_t sequence;
+    // Neighbours in a chain of the wheel, or in the run; 0 if there is none.
+    uint32_t next;
     uint32_t previous;
-    uint32_t generation;  // odd while the slot is taken, so that no token, even of another queue,
-                          // matches a free slot
-    uint32_t place;       // where it is queued: kind, class, and bucket or place in the heap
+    // Odd while the slot is taken, so that no token, even of another queue, matches a free slot.
+    uint32_t generation;
+    // Where it is queued: kind, class, and bucket or place in the heap.
+    uint32_t place;
 };
 static_assert(sizeof(struct hrt_node) == 32, "two nodes fill a cache line");
 

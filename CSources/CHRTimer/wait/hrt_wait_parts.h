@@ -21,7 +21,7 @@ struct hrt_wait {
         int alarm_fd;  // used in place of timer_fd to wake a suspended system; -1 for none
         int later_fd;  // a timer that other threads arm, for a wake at a later instant
         _Atomic int64_t later_ns;  // deadline of later_fd; HRT_NEVER once it has ended a wait
-        int64_t armed_ns;  // the deadline of timer_fd; only the waiting thread touches it
+        int64_t armed_ns;          // the deadline of timer_fd; only the waiting thread touches it
     } timerfd;
 };
 

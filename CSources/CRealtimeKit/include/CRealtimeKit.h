@@ -4,6 +4,16 @@
 
 #include "CHRTimer.h"
 
+// Only clang knows these.
+#ifndef __clang__
+#define _Nonnull
+#define _Nullable
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Asks a service of the desktop to make the calling thread a real-time thread, which the kernel
 // refuses to a process without rights. The service is RealtimeKit on the system bus, or the desktop
 // portal on the session bus, which asks RealtimeKit from outside of a sandbox. libdbus is loaded
@@ -16,5 +26,9 @@
 // SCHED_RR or SCHED_FIFO, as the service is configured, with SCHED_RESET_ON_FORK. Returns 0, or
 // -EPERM if no service granted the request.
 int crk_make_thread_realtime(uint32_t priority, hrt_realtime_answer *_Nonnull out_answer);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,6 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+// Only clang knows these.
+#ifndef __clang__
+#define _Nonnull
+#define _Nullable
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Cancels a part of a Swift task without the rest. For older runtimes, this is the cancellation
 // scope that Swift's runtime has from 6.5 on (swift_task_pushCancellationScope).
 //
@@ -39,6 +49,13 @@ typedef struct cts_scope {
     struct cts_scope *_Nullable next;
 } cts_scope;
 
+// Returns whether the runtime has all functions that are needed. If not, no other function below
+// may be called. Whether they do what they should is for the caller to find out.
+bool cts_is_there(void);
+
+// Returns whether the calling task is cancelled, as the functions below see it.
+bool cts_is_cancelled(void);
+
 // Returns whether the calling task is in the body of a task group that it made; false outside
 // tasks.
 bool cts_is_in_group(void);
@@ -70,5 +87,9 @@ const void *_Nullable cts_current_task(void);
 // Returns the address of a task-local's value for the calling task; NULL if it has none. Child
 // tasks have the same address as their parent; other tasks have copies.
 const void *_Nullable cts_local_value(const void *_Nonnull key);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

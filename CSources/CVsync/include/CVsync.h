@@ -5,6 +5,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Only clang knows these.
+#ifndef __clang__
+#define _Nonnull
+#define _Nullable
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // CVsync: a display's refreshes, as servers and the kernel report them. No source needs a -dev
 // package to be built: client libraries are loaded when a source is opened (dlopen(3)), and the
 // kernel's structures are declared here.
@@ -114,5 +124,9 @@ void vs_told_rate(const vs_source *_Nonnull source, int64_t *_Nonnull out_numera
                   int64_t *_Nonnull out_denominator);
 
 void vs_close(vs_source *_Nonnull source);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 
 #include "CVsync.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // The kernel's interface to a card's refreshes, as in <drm/drm.h> and <drm/drm_mode.h>, which
 // Debian's linux-libc-dev does not have. It is part of the kernel's ABI, so it cannot change.
 
@@ -52,18 +56,22 @@ typedef struct {
     long tval_usec;
 } vs_drm_wait_vblank;
 
+typedef struct {
+    uint32_t tv_sec, tv_usec, sequence, crtc_id;
+} vs_drm_vblank;
+
+typedef struct {
+    int64_t time_ns;
+    uint64_t sequence;
+} vs_drm_sequence;
+
 // An event: type 1 from WAIT_VBLANK, type 3 from QUEUE_SEQUENCE.
 typedef struct {
     uint32_t type, length;
     uint64_t user_data;
     union {
-        struct {
-            uint32_t tv_sec, tv_usec, sequence, crtc_id;
-        } vblank;
-        struct {
-            int64_t time_ns;
-            uint64_t sequence;
-        } crtc;
+        vs_drm_vblank vblank;
+        vs_drm_sequence crtc;
     };
 } vs_drm_event;
 
@@ -106,5 +114,9 @@ typedef struct {
 int vs_drm_open(const char *_Nullable card, const vs_drm_calls *_Nullable calls,
                 vs_source *_Nullable *_Nonnull out_source,
                 const char *_Nullable *_Nonnull out_failure);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

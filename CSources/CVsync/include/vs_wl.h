@@ -4,6 +4,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // The parts of libwayland-client that are used, declared here so that no -dev package is needed,
 // and loaded by dlopen(3). The layouts are the library's ABI. All entry points exist since 1.10
 // (2016).
@@ -88,5 +92,9 @@ const vs_wl *vs_wl_load(void);
 // Binds the global that the registry announced under that number.
 vs_wl_proxy *vs_wl_bind(const vs_wl *wl, vs_wl_proxy *registry, uint32_t name,
                         const vs_wl_interface *interface, uint32_t version);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -49,7 +49,7 @@
 /// that is shut down by its handle, as a server may be, leaves the group and the deadlines in it to a child task, which is
 /// cancelled by its parent. If a deadline comes while one inside it has expired, the handlers in between run when the inner
 /// operation returns. This relies on the layout of Swift's runtime up to 6.4. The layout is checked each time; with another
-/// layout a deadline would cancel the calling task for good.
+/// layout a deadline cancels the calling task for good, and a `UsageWarning` tells so.
 ///
 /// - Parameters:
 ///   - expiration: when to cancel the operation. `distantFuture` means never.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #if os(Linux)
-import CTaskScope
 import HRTimerCore
 import Synchronization
 
@@ -34,7 +33,7 @@ import Synchronization
     /// The task that waits for the operation, if the operation runs in another one.
     @safe private var caller: UnsafeCurrentTask?
     /// The cancellation scope in the caller's task, if the operation runs there.
-    @safe private var part: UnsafeMutablePointer<cts_scope>?
+    private var part: TaskPart?
     @safe private var waiting: UnsafeContinuation<Void, Never>?
     /// Whether the operation's task was cancelled as a whole, from inside and before its deadline. If so, the caller's task
     /// is cancelled, too, when the operation ends.
@@ -93,17 +92,17 @@ extension DeadlineScope {
     }
 
     private func cancel() {
-        if let part { unsafe cts_cancel(part) } else { unsafe task?.cancel() }
+        if let part { part.cancel() } else { unsafe task?.cancel() }
     }
 }
 
 // The functions that run in the operation's task, before and after the operation.
 extension DeadlineScope {
-    /// Begins the operation. `part` is given if the operation runs in the caller's task. Safe: it lives until the operation has ended.
-    @safe private final func begin(_ part: UnsafeMutablePointer<cts_scope>? = nil) {
+    /// Begins the operation. `part` is given if the operation runs in the caller's task.
+    private final func begin(_ part: TaskPart? = nil) {
         task = unsafe withUnsafeCurrentTask { unsafe $0 }
-        self.part = unsafe part
-        if let part = unsafe part { unsafe cts_enter(part) }
+        self.part = part
+        part?.enter()
         if advance(from: Phase.created, to: Phase.running) { return }
         // The thread that set the phase may not have stored `expired` yet.
         expired.store(true, ordering: .releasing)
@@ -146,7 +145,7 @@ extension DeadlineScope {
             if isParentCancelled || scope.caller?.isCancelled ?? false { isAll = true }
             next = scope.outer
         }
-        if isAll || cts_is_cancelled_around() { unsafe task?.cancel() } else { outermost?.cancel() }
+        if isAll || TaskScope.isCancelledAround { unsafe task?.cancel() } else { outermost?.cancel() }
     }
 
     fileprivate typealias Work = nonisolated(nonsending) () async -> Void
@@ -168,7 +167,7 @@ extension DeadlineScope {
     fileprivate final func run(isolation: isolated (any Actor)?, _ work: Work) async {
         guard let time = keepTime() else { return await runSleeping(isolation: isolation, work) }
         self.time = time.host.time
-        let isInGroup = cts_is_in_group()
+        let isInGroup = TaskScope.isInGroup
         // Before the operation begins: it may compute or block, and then no other thread would arm the timer.
         let alarm = hasExpired ? nil : time.request.map { time.host.arm(self, $0) }
         if isInGroup {
@@ -180,35 +179,31 @@ extension DeadlineScope {
     }
 
     private final func runInPart(isolation: isolated (any Actor)?, _ work: Work) async {
-        // Safe: freed when the operation has ended and nobody cancels it any more.
-        let part = UnsafeMutablePointer<cts_scope>.allocate(capacity: 1)
-        defer { unsafe part.deallocate() }
+        guard TaskScope.cancelsParts else { return await runInWhole(isolation: isolation, work) }
+        let part = TaskPart()
+        defer { part.free() }
         begin(part)
+        if !part.isKnown { TaskScope.reportUnknownParts() }
         await perform(work, isolation: isolation)
-        if unsafe cts_leave(part) {
-            await learnParents(isolation: isolation)
+        if part.leave() {
+            await TaskScope.learnParents(isolation: isolation)
             cancelForOthers()
         }
         handOnCancellation()
     }
 
-    /// Has `cts_is_cancelled_around` learn, once, where a child task holds its parent: from a child whose parent is known.
-    private final func learnParents(isolation: isolated (any Actor)?) async {
-        if cts_knows_parents() { return }
-        await withTaskGroup(of: Void.self, isolation: isolation) { group in
-            let parent = unsafe UInt(bitPattern: cts_current_task())
-            // Safe: a group is one pointer (`@frozen`), and both addresses are compared and read only while the child runs.
-            let address = unsafe withUnsafeBytes(of: &group) { unsafe $0.load(as: UInt.self) }
-            group.addImmediateTask {
-                unsafe cts_learn_parents(UnsafeRawPointer(bitPattern: parent), UnsafeRawPointer(bitPattern: address))
-            }
-        }
+    /// Runs the operation in the calling task, all of which the deadline cancels.
+    private final func runInWhole(isolation: isolated (any Actor)?, _ work: Work) async {
+        if TaskScope.knowsTasks { TaskScope.reportUnknownParts() } else { TaskScope.reportUnknownTasks() }
+        begin()
+        await perform(work, isolation: isolation)
+        handOnCancellation()
     }
 
     /// Runs the operation under a deadline on a clock without a host.
     private final func runSleeping(isolation: isolated (any Actor)?, _ work: Work) async {
         time = .current
-        let isInGroup = cts_is_in_group()
+        let isInGroup = TaskScope.isInGroup
         // Isolated to no actor, since the operation may block its own actor. A closure in the group's body crashes the
         // compiler (Swift 6.3).
         let sleep: @Sendable () async -> Void = { [self] in
@@ -244,7 +239,7 @@ extension DeadlineScope {
     private func runInChild(isolation: isolated (any Actor)?, _ sent: Sent) async {
         let name = Task.name
         // Up to Swift 6.3 a child that begins immediately and has a name does not inherit its parent's preferred executor.
-        let executor = name == nil ? nil : Self.preferredExecutor
+        let executor = name == nil ? nil : TaskScope.preferredExecutor
         await withTaskGroup(of: Void.self, isolation: isolation) { group in
             group.addImmediateTask(name: name, executorPreference: executor) {
                 // Captured, so that the child is isolated as its parent is.
@@ -262,22 +257,6 @@ extension DeadlineScope {
         }
         handOnCancellation()
     }
-
-    /// The executor that the calling task prefers; nil if it prefers none.
-    private static var preferredExecutor: (any TaskExecutor)? {
-        unsafe withUnsafeCurrentTask { task in
-            guard let executor = unsafe task?.unownedTaskExecutor else { return nil }
-            return unsafe withUnsafeBytes(of: executor) { words in
-                // Safe: both types are an object and its witness table, or null (`TaskExecutorRef` in swift/ABI/Executor.h).
-                // The low bits of the table's word tell kinds of executors apart: 0 is this one, the only one up to Swift 6.4.
-                // The task keeps the executor as long as it prefers it.
-                guard words.count == MemoryLayout<(any TaskExecutor)?>.size,
-                    unsafe words.load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) % 8 == 0
-                else { return nil }
-                return unsafe words.load(as: (any TaskExecutor)?.self)
-            }
-        }
-    }
 }
 
 // The deadlines that the calling code is under.
@@ -287,13 +266,15 @@ extension DeadlineScope {
 
     /// The address of the value of `innermost` for the calling task; nil if it has none. Safe: only compared.
     @safe private static var place: UnsafeRawPointer? {
-        unsafe cts_local_value(Unmanaged.passUnretained($innermost).toOpaque())
+        TaskScope.place(of: $innermost)
     }
 
     /// The innermost scope that cancels the calling task. A task made by `Task {}` has a copy of its maker's task-local
     /// values, but no deadline cancels it.
     static var current: DeadlineScope? {
-        guard let scope = innermost, unsafe scope.home == place, !scope.hasEnded else { return nil }
+        guard let scope = innermost, TaskScope.knowsTasks, unsafe scope.home == place, !scope.hasEnded else {
+            return nil
+        }
         return scope
     }
 
