@@ -11,12 +11,12 @@
 enum { IS_HELD = 1, HAS_WAITERS = 2, GENERATION_SHIFT = 2 };
 
 // A critical section takes less time than putting a waiting thread to sleep and waking it, so a
-// thread spins first. A pause takes 10 to 50 ns. Each read of the word takes its cache line from
-// the holder, which needs the line to release the lock: so the number of pauses between reads
-// doubles. The first read comes late, too: the holder mostly takes the lock again soon, and each
-// change of holder moves the guarded data to another processor. With a first read after one pause,
-// four threads arm and cancel at 2/3 of the speed (`bench ops --operation arm-cancel-contended`).
-enum { LEAST_PAUSES = 16, MOST_PAUSES = 64 };
+// thread spins first. Each read of the word takes its cache line from the holder, which needs the
+// line to release the lock, and each change of holder moves the guarded data to another processor:
+// so a waiter looks seldom, at these times after it came, and then sleeps. Meanwhile the holder
+// takes the lock again and again, at the speed of a thread that is alone. They are times and not
+// numbers of pauses, since a pause takes 10 ns on some processors and 60 on others.
+static const int64_t looks_ns[] = {500, 2000};
 
 static inline _Atomic uint32_t *word_of(hrt_lock *lock) { return (_Atomic uint32_t *)&lock->word; }
 
@@ -40,13 +40,20 @@ static inline bool try(_Atomic uint32_t *word, uint32_t *seen, uint32_t held, ui
     return exchange(word, seen, wanted);
 }
 
+// Pauses until the clock reads until_ns.
+static void pause_until(int64_t until_ns) {
+    do hrt_pause();
+    while (hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) < until_ns);
+}
+
 __attribute__((noinline)) static void acquire_late(_Atomic uint32_t *word, uint32_t held) {
     uint32_t seen = 0;
-    int pauses = LEAST_PAUSES;
-    for (; pauses <= MOST_PAUSES && (seen & HAS_WAITERS) == 0; pauses *= 2) {
-        for (int pause = 0; pause < pauses; pause++) hrt_pause();
+    int64_t came_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
+    for (size_t look = 0; look < sizeof looks_ns / sizeof *looks_ns; look++) {
+        pause_until(came_ns + looks_ns[look]);
         seen = atomic_load_explicit(word, memory_order_relaxed);
         if (try(word, &seen, held, held)) return;
+        if ((seen & HAS_WAITERS) != 0) break;
     }
     seen = atomic_load_explicit(word, memory_order_relaxed);
     // HAS_WAITERS is set, because other threads may sleep: that causes at most one needless wake.
