@@ -59,7 +59,9 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         /// A length of time or a date is NaN, where a timer or a setting takes one.
         case notANumber
         /// Something in Swift's runtime on which a part of this library relies, without a promise, is missing or does something
-        /// else. That part does without it, which the description explains.
+        /// else.
+        ///
+        /// That part does without it, which the description explains.
         case runtimeDiffers
     }
 
