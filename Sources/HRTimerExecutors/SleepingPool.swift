@@ -53,12 +53,9 @@ final class SleepingPool: Sendable {
 }
 
 extension UnownedJob {
-    /// Runs the job as libdispatch's pool does: on the generic executor, whose reference is two words of zero
-    /// (swift/ExecutorImpl.h, swift_executor_generic). On another executor each nonisolated call would be enqueued
-    /// again.
+    /// Runs the job as libdispatch's pool does. Safe: who has taken it from the pool runs it once.
     func runAsInPool() {
-        // Safe: the reference has these two words, whose size unsafeBitCast checks.
-        unsafe runSynchronously(on: unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self))
+        unsafe runSynchronously(on: .generic)
     }
 }
 #endif

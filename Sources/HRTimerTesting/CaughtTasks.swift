@@ -144,15 +144,6 @@ extension CaughtTasks {
     }
 }
 
-extension UnownedSerialExecutor {
-    /// No executor, as for code that belongs to no actor: two zero words, `SerialExecutorRef::generic()` of the ABI. Safe: of
-    /// that size.
-    fileprivate static var generic: UnownedSerialExecutor {
-        unsafe precondition(MemoryLayout<UnownedSerialExecutor>.size == 2 * MemoryLayout<UInt>.size)
-        return unsafe unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self)
-    }
-}
-
 /// A set of task numbers, which the runtime gives one after the other: one bit for each, starting somewhat below the first
 /// number that was inserted.
 private struct TaskNumbers {

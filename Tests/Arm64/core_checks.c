@@ -11,6 +11,7 @@
 
 #include "hrt_clock.h"
 #include "hrt_histogram.h"
+#include "hrt_realtime.h"
 #include "hrt_spin_window.h"
 #include "hrt_wait.h"
 
@@ -112,10 +113,18 @@ static void check_wait(hrt_wait_kind kind, const char *name) {
     printf("%s: never early, at best %" PRId64 " ns late, woken\n", name, best_ns);
 }
 
+// Here nobody links CRealtimeKit.
+static void check_services(void) {
+    hrt_realtime_answer answer;
+    require(hrt_thread_ask_realtime(1, &answer) == -EPERM, "without CRealtimeKit it is refused");
+    require(answer.service == HRT_NO_SERVICE && answer.why[0] != 0, "and told why");
+}
+
 int main(void) {
     check_histogram();
     check_margin();
     check_wait(HRT_WAIT_FUTEX, "futex");
     check_wait(HRT_WAIT_TIMERFD, "timerfd");
+    check_services();
     return 0;
 }

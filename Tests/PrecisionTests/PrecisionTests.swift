@@ -75,7 +75,7 @@ import Testing
         #expect(best <= 0.0125 * 1.1)
     }
 
-    @Test("A precise source's handler on a queue is never early, and its best call is less than 10 µs late")
+    @Test("A precise source's handler on a queue is never early, and its best call is less than 5 µs late, 10 unoptimized")
     func preciseOnQueue() throws {
         let engine = try TimerEngine(.init(precision: .precise))
         let source = TimerSource(engine: engine, queue: DispatchQueue(label: "precise"))
@@ -96,7 +96,7 @@ import Testing
         source.cancelAndWait()
         #expect(latenesses.all.allSatisfy { $0 >= .zero })
         // A build for debugging takes up to 7 µs from the end of the spin to the handler on a slow processor.
-        #expect(latenesses.all.min()! < atBest(.microseconds(10)))
+        #expect(latenesses.all.min()! < atBest(.microseconds(_isDebugAssertConfiguration() ? 10 : 5)))
     }
 
     @Test(

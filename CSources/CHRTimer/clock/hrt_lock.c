@@ -15,7 +15,9 @@ enum { IS_HELD = 1, HAS_WAITERS = 2, GENERATION_SHIFT = 2 };
 // line to release the lock, and each change of holder moves the guarded data to another processor:
 // so a waiter looks seldom, at these times after it came, and then sleeps. Meanwhile the holder
 // takes the lock again and again, at the speed of a thread that is alone. They are times and not
-// numbers of pauses, since a pause takes 10 ns on some processors and 60 on others.
+// numbers of pauses: PAUSE takes some 10 cycles before Skylake and up to 140 since (Intel's
+// optimization manual). Contended arming with these and with 16, 32 and 64 pauses in their place:
+// Benchmarks/Measured/contended-*.json.
 static const int64_t looks_ns[] = {500, 2000};
 
 static inline _Atomic uint32_t *word_of(hrt_lock *lock) { return (_Atomic uint32_t *)&lock->word; }

@@ -4,12 +4,6 @@
 
 #include "CHRTimer.h"
 
-// Only clang knows these.
-#ifndef __clang__
-#define _Nonnull
-#define _Nullable
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
