@@ -75,7 +75,7 @@ import Testing
         #expect(best <= 0.0125 * 1.1)
     }
 
-    @Test("A precise source's handler on a queue is never early, and its best call is less than 5 µs late, 10 unoptimized")
+    @Test("A precise source's handler on a queue is never early, and at best less than 5 µs late, 10 unoptimized")
     func preciseOnQueue() throws {
         let engine = try TimerEngine(.init(precision: .precise))
         let source = TimerSource(engine: engine, queue: DispatchQueue(label: "precise"))
