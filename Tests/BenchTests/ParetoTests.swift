@@ -32,6 +32,45 @@ import Testing
         #expect(alone.regret(point, 1) == nil && alone.margins.isEmpty)
     }
 
+    /// Returns a row of a hundred fires in each of some blocks, of which so many come in time, each for 50 µs.
+    private func row(_ id: String, inTime: [Int]) throws -> ResultRow {
+        let blocks = inTime.enumerated().map { round, count in
+            """
+            {"round": \(round), "n": 100, "p50_ns": 900, "max_ns": 50000, "marked": false, "cpu_ns_per_fire": 50000,
+             "within_1us": \(count), "within_5us": \(count)}
+            """
+        }
+        let (all, exact) = (100 * inTime.count, inTime.reduce(0, +))
+        let json = """
+            {"schema": 1, "build": "release", "results": [{"id": "\(id)", "interval_ns": 1000000, "n": \(all), "early": 0, "missed": 0,
+             "lateness_ns": {}, "cpu_ns_per_fire": 50000, "blocks": [\(blocks.joined(separator: ","))],
+             "histogram": [[900, \(exact)], [50000, \(all - exact)]]}]}
+            """
+        return try #require(try ResultFile.parse(Data(json.utf8), name: "rows").rows.first)
+    }
+
+    @Test("tells within which bounds a regret lies, by how much the blocks differ")
+    func ranges() throws {
+        // A loss of 100 µs in each block of the margin, of 50 and of 150 µs in those of the subject.
+        let margin = try row("kernel.called.slack-1.40us", inTime: [90, 90, 90, 90])
+        let subject = try row("hrtimer.source.precise", inTime: [100, 80, 100, 80])
+        let pareto = Pareto([margin, subject], interval_ns: 1_000_000)
+        let point = try #require(pareto.points.first { $0.id == subject.id })
+        #expect(abs(pareto.regret(point, 0)! - 1) < 1e-9)
+        #expect(pareto.text.contains("0.50…1.50"), "half and one and a half times as much")
+        #expect(pareto.regretRange(pareto.margins[0], 0) == 1...1)
+    }
+
+    @Test("tells no bounds of a regret for two blocks, nor where the margin has fewer of them than the subject")
+    func noRange() throws {
+        let margin = try row("kernel.called.slack-1.40us", inTime: [90, 90])
+        for inTime in [[100, 80], [100, 80, 100]] {
+            let subject = try row("hrtimer.source.precise", inTime: inTime)
+            let pareto = Pareto([margin, subject], interval_ns: 1_000_000)
+            #expect(pareto.regretRange(try #require(pareto.points.first { $0.id == subject.id }), 0) == nil)
+        }
+    }
+
     @Test("takes margins whose loop takes the stamp itself only where none calls a handler")
     func olderMargins() throws {
         let hybrid = [("kernel.hybrid.slack-1.60us", 10, 1000)]

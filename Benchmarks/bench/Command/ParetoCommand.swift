@@ -9,7 +9,8 @@ struct ParetoCommand: ParsableCommand {
         discussion: """
             Reads results of `bench run` that measured subjects of kernel.called.slack-1.*, one file or several, as \
             `make pareto` makes them. What a subject loses is its processor time a fire, and 500 µs for each fire that is later \
-            than 5 µs, or than 1 µs. Its regret is that over the least loss of a thread with a fixed margin.
+            than 5 µs, or than 1 µs. Its regret is that over the least loss of a thread with a fixed margin; 19 times of 20 it \
+            lies between the two figures behind it.
 
             Exit codes: 0 done, 1 a file cannot be read or has no fixed margin, 64 wrong usage.
             """

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import Seeded
 
 /// Exactness against its cost: the subjects of one result at one interval, and the regret of each over the best fixed margin, which
 /// only hindsight knows.
@@ -21,6 +22,8 @@ struct Pareto: Sendable {
         let shares: [Double]
         let cpuPerFire_ns: Double
         let early: Int
+        /// For each bound, what a fire lost in each block; empty in older results.
+        var lossesOfBlocks_ns: [[Double]] = [[], []]
 
         /// The share of exact fires.
         var exact: Double { shares[1] }
@@ -45,7 +48,9 @@ struct Pareto: Sendable {
             .compactMap { row in
                 row.cpuPerFire_ns.map { cpu_ns in
                     let shares = Self.bounds_ns.map { row.distribution.share(upTo: $0) }
-                    return Point(id: row.id, shares: shares, cpuPerFire_ns: cpu_ns, early: row.early)
+                    var point = Point(id: row.id, shares: shares, cpuPerFire_ns: cpu_ns, early: row.early)
+                    point.lossesOfBlocks_ns = [row.lossesOfBlocks_ns(\.nearlyExact), row.lossesOfBlocks_ns(\.exact)]
+                    return point
                 }
             }
             .sorted { $0.cpuPerFire_ns < $1.cpuPerFire_ns }
@@ -64,6 +69,32 @@ struct Pareto: Sendable {
 
     /// Returns a subject's loss over the least one of a fixed margin; nil without margins.
     func regret(_ point: Point, _ bound: Int) -> Double? { least_ns.map { point.loss_ns(bound) / $0[bound] } }
+
+    /// Returns where a subject's regret lies, 19 times of 20: by the bootstrap over blocks, of which the same rounds are drawn for the
+    /// subject and for each margin. Nil for fewer than three rounds, or where a block is missing.
+    func regretRange(_ point: Point, _ bound: Int) -> ClosedRange<Double>? {
+        let own_ns = point.lossesOfBlocks_ns[bound]
+        let others_ns = margins.map { $0.lossesOfBlocks_ns[bound] }
+        guard own_ns.count > 2, !others_ns.isEmpty, others_ns.allSatisfy({ $0.count == own_ns.count }) else { return nil }
+        var random = SeededRandom(seed: 1)
+        let regrets = (0..<Confidence.resamples).map { _ in
+            let rounds = own_ns.map { _ in Int.random(in: own_ns.indices, using: &random) }
+            func sum(_ losses_ns: [Double]) -> Double { rounds.reduce(0) { $0 + losses_ns[$1] } }
+            return sum(own_ns) / (others_ns.map(sum).min() ?? .infinity)
+        }
+        return Confidence.middle(regrets)
+    }
+}
+
+extension ResultRow {
+    /// Returns what a fire lost in each block, by the number of its fires in time; empty if a block lacks that number.
+    fileprivate func lossesOfBlocks_ns(_ inTime: (Block) -> Int?) -> [Double] {
+        let losses_ns = blocks.filter { $0.fires > 0 }.map { block -> Double? in
+            guard let exact = inTime(block), let cpu_ns = block.cpuPerFire_ns else { return nil }
+            return cpu_ns + Pareto.worthOfExact_ns * (1 - Double(exact) / Double(block.fires))
+        }
+        return losses_ns.contains { $0 == nil } ? [] : losses_ns.compactMap(\.self)
+    }
 }
 
 // For people and for programs.
@@ -89,10 +120,20 @@ extension Pareto {
                 Column("CPU a fire", "cpu_ns_per_fire") { .time($0.element.cpuPerFire_ns) },
                 Column("of a core") { .share($0.element.cpuPerFire_ns / Double(interval_ns)) },
                 Column("regret, 5 µs", "regret_5us") { .number(regret($0.element, 0), decimals: 2) },
+                Column("19 of 20", "regret_5us_95") { range($0.element, 0) },
                 Column("regret, 1 µs", "regret_1us") { .number(regret($0.element, 1), decimals: 2) },
+                Column("19 of 20", "regret_1us_95") { range($0.element, 1) },
             ],
             rows: Array(points.enumerated()),
             note: { $0.element.early > 0 ? "\($0.element.early.grouped) early" : "" }
+        )
+    }
+
+    private func range(_ point: Point, _ bound: Int) -> Cell {
+        let range = regretRange(point, bound)
+        return Cell(
+            range.map { "\($0.lowerBound.formatted(decimals: 2))…\($0.upperBound.formatted(decimals: 2))" },
+            range.map { .array([JSONValue($0.lowerBound), JSONValue($0.upperBound)]) } ?? .null
         )
     }
 

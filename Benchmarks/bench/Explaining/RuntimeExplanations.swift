@@ -139,6 +139,15 @@ extension Explanation {
                 "hrtimer.source.precise",
                 "What the last percentile costs: it spins for what nearly all wake-ups take."
             ),
+            Explanation(
+                "hrtimer.engine.normal.slice-inherited",
+                "TimerEngine.schedule(at:every:), its engine with a timeSlice of nil",
+                ownManual
+            )
+            .against(
+                "hrtimer.engine.normal",
+                "What the short slice is worth: beside threads that compute, its thread waits for their longer ones."
+            ),
             Explanation("hrtimer.executors.task-sleep", "Task.sleep(until:) under TimerExecutors.install()", ownManual)
                 .against(
                     "swift.task-sleep",

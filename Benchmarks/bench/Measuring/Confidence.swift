@@ -55,7 +55,7 @@ struct Confidence: Sendable, Equatable {
     }
 
     /// Returns the range of the values without the outermost fortieth at each end.
-    private static func middle<Value: Comparable>(_ values: [Value]) -> ClosedRange<Value> {
+    static func middle<Value: Comparable>(_ values: [Value]) -> ClosedRange<Value> {
         let sorted = values.sorted()
         let outside = Int((1 - level) / 2 * Double(sorted.count))
         return sorted[outside]...sorted[sorted.count - 1 - outside]

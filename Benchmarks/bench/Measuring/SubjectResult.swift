@@ -108,8 +108,6 @@ struct BlockResult: Sendable {
     let p90_ns: Int64?
     let p99_ns: Int64?
     let max_ns: Int64?
-    /// The number of fires that are neither early nor later than 1 µs.
-    let exact: Int
     let processors: [Int64: Int]
     let migrations: Int
     /// In a tuned run, the number of threads without a real-time class at the end.
@@ -117,6 +115,12 @@ struct BlockResult: Sendable {
     let drift_ppm: Double?
     let usage: Usage
     let disturbance: Disturbance
+
+    /// The number of fires that are neither early nor later than 1 µs.
+    var exact: Int { fires(upTo: Pareto.exact_ns) }
+
+    /// Returns the number of fires that are neither early nor later than that.
+    func fires(upTo bound_ns: Int64) -> Int { latenesses_ns.lazy.filter { (0...bound_ns).contains($0) }.count }
 
     /// `next_ns` is the deadline that would have come next, if known: deadlines that the last fire skipped are missed too.
     init(
@@ -139,7 +143,6 @@ struct BlockResult: Sendable {
         median_ns = sorted.isEmpty ? nil : sorted[(sorted.count - 1) / 2]
         p90_ns = Percentile.p90.isSupported(by: sorted.count) ? sorted[(sorted.count * 9 - 1) / 10] : nil
         p99_ns = Percentile.p99.isSupported(by: sorted.count) ? sorted[(sorted.count * 99 - 1) / 100] : nil
-        exact = sorted.lazy.filter { (0...Pareto.exact_ns).contains($0) }.count
         processors = fires.reduce(into: [:]) { $0[$1.processor, default: 0] += 1 }
         migrations = zip(fires, fires.dropFirst()).lazy.filter { $0.processor != $1.processor }.count
         self.threadsWithoutRealtime = threadsWithoutRealtime

@@ -10,7 +10,7 @@ struct OperationSample: Sendable, Equatable {
     var cpuPerOp_ns: Double?
     /// The longest call among those timed separately; nil if none was.
     var longestCall_ns: Int64?
-    /// An upper bound of 999 of 1000 calls that look for due timers; nil if there are too few calls.
+    /// An upper bound of 999 of 1000 calls, where calls look for due timers or several threads call; nil if there are too few.
     var pollP999_ns: Double?
     /// Nil if it is not known.
     var bytesPerTimer: Double?

@@ -184,6 +184,7 @@ struct JSONReport {
             "p90_ns": JSONValue(block.p90_ns),
             "p99_ns": JSONValue(block.p99_ns),
             "within_1us": JSONValue(block.exact),
+            "within_5us": JSONValue(block.fires(upTo: Pareto.bounds_ns[0])),
             "migrations": JSONValue(block.migrations),
             "max_ns": JSONValue(block.max_ns),
             "cpu_ns_per_fire": JSONValue(block.usage.cpuPerFire_ns),

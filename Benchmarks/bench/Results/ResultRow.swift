@@ -56,6 +56,8 @@ struct ResultRow: Decodable, Sendable {
         let p90_ns: Int64?
         let p99_ns: Int64?
         let exact: Int?
+        /// The fires that are neither early nor later than 5 µs; nil in older results.
+        let nearlyExact: Int?
         let max_ns: Int64?
         let cpuPerFire_ns: Double?
         let isMarked: Bool
@@ -66,6 +68,7 @@ struct ResultRow: Decodable, Sendable {
         enum CodingKeys: String, CodingKey {
             case round, p50_ns, p90_ns, p99_ns, max_ns
             case exact = "within_1us"
+            case nearlyExact = "within_5us"
             case fires = "n"
             case cpuPerFire_ns = "cpu_ns_per_fire"
             case isMarked = "marked"

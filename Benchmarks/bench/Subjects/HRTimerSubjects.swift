@@ -12,7 +12,18 @@ extension Subject {
             "TimerEngine.schedule(at:every:), on the engine's thread; by --only",
             isDefault: false
         ) {
-            try measureEngine($0)
+            try measureEngine($0, .normal)
+        },
+        Subject(
+            "hrtimer.engine.normal.slice-inherited",
+            "the same with no time slice of its own: timeSlice nil, as on a kernel before Linux 6.12",
+            isDefault: false
+        ) {
+            try measureEngine($0, .normal) { $0.realTime.timeSlice = nil }
+        },
+        Subject("hrtimer.engine.precise", "the same; sleeps until a margin before the deadline and spins", isDefault: false)
+        {
+            try measureEngine($0, .precise)
         },
         Subject("hrtimer.source.normal", "TimerSource, repeating, on the engine's thread") {
             try measureSource($0, .normal)
@@ -25,7 +36,10 @@ extension Subject {
             "the same with a spinBudget of 0.5 and a spinCoverage of 0.999: who wants the last percentile, and pays for it",
             isDefault: false
         ) {
-            try measureSource($0, .precise, budget: 0.5)
+            try measureSource($0, .precise) {
+                $0.spinBudget = 0.5
+                $0.spinCoverage = 0.999
+            }
         },
         Subject("hrtimer.source.dispatch-queue.normal", "TimerSource, repeating, on a serial DispatchQueue") {
             try measureSource($0, .normal, DispatchQueue(label: "bench"))
@@ -71,8 +85,12 @@ extension Subject {
         },
     ]
 
-    private static func measureEngine(_ recorder: BlockRecorder) throws {
-        try withEngine(recorder, .normal) { engine in
+    private static func measureEngine(
+        _ recorder: BlockRecorder,
+        _ precision: TimerPrecision,
+        _ settings: (inout TimerEngine.Configuration) -> Void = { _ in }
+    ) throws {
+        try withEngine(recorder, precision, settings) { engine in
             let token = engine.schedule(
                 at: MonotonicInstant(nanoseconds: recorder.begin()),
                 every: .nanoseconds(recorder.interval_ns),
@@ -87,9 +105,9 @@ extension Subject {
         _ recorder: BlockRecorder,
         _ precision: TimerPrecision,
         _ queue: DispatchQueue? = nil,
-        budget: Double? = nil
+        _ settings: (inout TimerEngine.Configuration) -> Void = { _ in }
     ) throws {
-        try withEngine(recorder, precision, budget: budget) { engine in
+        try withEngine(recorder, precision, settings) { engine in
             let source = TimerSource(flags: [], engine: engine, queue: queue)
             source.setEventHandler(handler: recorder.handler(of: source))
             source.schedule(
@@ -169,12 +187,12 @@ extension Subject {
     private static func withEngine(
         _ recorder: BlockRecorder,
         _ precision: TimerPrecision,
-        budget: Double? = nil,
+        _ settings: (inout TimerEngine.Configuration) -> Void = { _ in },
         _ body: (TimerEngine) throws -> Void
     ) throws {
         var configuration = TimerEngine.Configuration(name: "bench", precision: precision)
-        if let budget = budget ?? recorder.spinBudget { configuration.spinBudget = budget }
-        if budget != nil { configuration.spinCoverage = 0.999 }
+        if let budget = recorder.spinBudget { configuration.spinBudget = budget }
+        settings(&configuration)
         let engine = try TimerEngine(configuration)
         engine.flightRecorder = WhyRun.flightRecorder
         defer {
