@@ -61,7 +61,8 @@ class Copy:
 
         They time out once they have printed nothing for `limit_s`.
         """
-        environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", **chosen)
+        # Memory that nobody has initialized, or that is freed, is not what it was: malloc(3), mallopt(3).
+        environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", MALLOC_PERTURB_="165", **chosen)
         command = [self.tests, "--testing-library", "swift-testing", *options]
         process = subprocess.Popen(command, cwd=self.tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                    text=True, errors="replace", start_new_session=True)
