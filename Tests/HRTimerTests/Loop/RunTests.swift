@@ -253,6 +253,20 @@ import Testing
         #expect(log.all == ["outer", "(", "other", "other", ")"])
     }
 
+    @Test("A nested run does not fire the timer whose handler runs it, even if the handler has armed it again (CFRunLoop)")
+    func nestedRearmed() {
+        timer("outer", every: .seconds(1)) { [self] timer in
+            guard log.count == 1 else { return }
+            timer.fireInstant = at(1.25)
+            log.append("(")
+            loop.run(until: at(1.5))
+            log.append(")")
+        }
+        timer("keep", every: .seconds(100))
+        loop.run(until: at(1.75))
+        #expect(log.all == ["outer", "(", ")", "outer"])
+    }
+
     @Test("A nested run fires the timers that the outer pass has taken and not yet fired")
     func nestedTakesOver() {
         timer("first", every: .seconds(1), repeats: false) { [self] _ in
