@@ -75,7 +75,8 @@ struct Pareto: Sendable {
     func regretRange(_ point: Point, _ bound: Int) -> ClosedRange<Double>? {
         let own_ns = point.lossesOfBlocks_ns[bound]
         let others_ns = margins.map { $0.lossesOfBlocks_ns[bound] }
-        guard own_ns.count > 2, !others_ns.isEmpty, others_ns.allSatisfy({ $0.count == own_ns.count }) else { return nil }
+        let isComplete = others_ns.allSatisfy { $0.count == own_ns.count }
+        guard own_ns.count > 2, !others_ns.isEmpty, isComplete else { return nil }
         var random = SeededRandom(seed: 1)
         let regrets = (0..<Confidence.resamples).map { _ in
             let rounds = own_ns.map { _ in Int.random(in: own_ns.indices, using: &random) }

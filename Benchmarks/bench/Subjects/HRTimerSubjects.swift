@@ -21,8 +21,11 @@ extension Subject {
         ) {
             try measureEngine($0, .normal) { $0.realTime.timeSlice = nil }
         },
-        Subject("hrtimer.engine.precise", "the same; sleeps until a margin before the deadline and spins", isDefault: false)
-        {
+        Subject(
+            "hrtimer.engine.precise",
+            "the same; sleeps until a margin before the deadline and spins",
+            isDefault: false
+        ) {
             try measureEngine($0, .precise)
         },
         Subject("hrtimer.source.normal", "TimerSource, repeating, on the engine's thread") {

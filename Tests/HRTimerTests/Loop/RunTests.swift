@@ -253,7 +253,7 @@ import Testing
         #expect(log.all == ["outer", "(", "other", "other", ")"])
     }
 
-    @Test("A nested run does not fire the timer whose handler runs it, even if the handler has armed it again (CFRunLoop)")
+    @Test("A nested run does not fire the timer whose handler runs it, even one that is armed again (CFRunLoop)")
     func nestedRearmed() {
         timer("outer", every: .seconds(1)) { [self] timer in
             guard log.count == 1 else { return }
