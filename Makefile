@@ -156,20 +156,17 @@ api:  ## whether a public symbol of the release is gone or has changed
 	    grep -q 'breaking change' .build/api.log && ! grep 'error:' .build/api.log || { cat .build/api.log; exit 1; }; \
 	    ! grep -o 'API breakage: .*' .build/api.log | grep -vxFf Tests/API/allowed; }
 
-# How many fires are exact, against what they cost, beside fixed margins: at 1 kHz, 240 and 60 Hz. Ten minutes; 10^4 fires a row
-# at 60 Hz are BLOCKS=30, and an hour and a half. `bench pareto` shows the results. Beside busy processes, and beside a load that
-# changes every two seconds: NAME=pareto-loaded ARGS="--load cpu", NAME=pareto-changing ARGS="--load cmd:Benchmarks/changing-load".
+# What precise timers lose beside fixed margins, at 1 kHz, 240 and 60 Hz. Ten minutes; 10^4 fires a row at 60 Hz are BLOCKS=30, and an
+# hour and a half. `make results` has it idle, beside busy processes (ARGS="--load cmd:Benchmarks/pinned-load") and beside a load that
+# changes every two seconds (ARGS="--load cmd:Benchmarks/changing-load").
 BLOCKS ?= 3
-NAME ?= pareto
-PARETO = --preset thorough --blocks $(BLOCKS) --settle 50 --no-progress --only 'kernel.called.slack-1.*' \
-    --only kernel.bare-loop.slack-1 --only kernel.futex-abs.slack-1 --only kernel.spin-sleep --only kernel.sdl-delay-precise \
-    --only hrtimer.source.precise --only hrtimer.loop-timer.precise --only hrtimer.executor-sleep.precise --only hrtimer.engine.normal --only hrtimer.source.normal --only hrtimer.loop-timer.normal
+PARETO = --preset thorough --blocks $(BLOCKS) --settle 50 --no-progress --interval 1ms --interval 4.167ms --interval 16.667ms \
+    --only 'kernel.called.slack-1.*' --only hrtimer.engine.precise --only hrtimer.source.precise --only hrtimer.loop-timer.precise \
+    --only hrtimer.executor-sleep.precise
 pareto:  ## exactness against its cost, beside fixed margins; BLOCKS=n, by hand, ten minutes
 	$(SWIFT) build -c release --product bench
-	for interval in 1ms 4.167ms 16.667ms; do \
-	    $$($(SWIFT) build -c release --show-bin-path)/bench run $(PARETO) --interval $$interval $(ARGS) \
-	        -o Benchmarks/Measured/$(NAME)-$$interval.json >/dev/null || exit 1; done
-	$$($(SWIFT) build -c release --show-bin-path)/bench pareto Benchmarks/Measured/$(NAME)-[0-9]*.json
+	bench=$$($(SWIFT) build -c release --show-bin-path)/bench && \
+	    $$bench run $(PARETO) $(ARGS) -o .build/pareto.json >/dev/null && $$bench pareto .build/pareto.json
 
 # Whether the bench agrees with cyclictest (Debian's rt-tests); as root, a minute.
 agree:  ## the bench against cyclictest (apt install rt-tests); as root
