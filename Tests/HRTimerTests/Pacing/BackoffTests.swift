@@ -21,6 +21,7 @@ import Testing
         #expect(waits(.exponential(initial: .milliseconds(1)), 4) == ms(1, 2, 4, 8))
         #expect(waits(.exponential(initial: .milliseconds(1), maximum: .milliseconds(5)), 4) == ms(1, 2, 4, 5))
         #expect(waits(.exponential(initial: .milliseconds(1), factor: 10), 4) == ms(1, 10, 100, 1000))
+        #expect(waits(.exponential(initial: .milliseconds(4), factor: 1.5), 3) == ms(4, 6, 9))
         let long = Array(Backoff.exponential(initial: .seconds(1)).waits().prefix(2000))
         #expect(long.last == .seconds(60))
     }

@@ -263,6 +263,20 @@ import Testing
         #expect(canaries.count == 0)
     }
 
+    @Test("A debouncer and a throttle without a value send by send() alone")
+    func withoutValue() {
+        let calls = Recorder<String>()
+        let throttle = Throttle<Void>(for: .seconds(3), engine: engine) { _ in calls.append("throttle") }
+        let debouncer = Debouncer<Void>(for: .seconds(3), engine: engine) { _ in calls.append("debouncer") }
+        #expect(throttle.send())
+        #expect(debouncer.send())
+        time.advance(by: .seconds(3))
+        #expect(calls.all.sorted() == ["debouncer", "throttle"])
+        throttle.cancel()
+        debouncer.cancel()
+        #expect(!throttle.send() && !debouncer.send())
+    }
+
     @Test("A cancelled debouncer does not deliver what was flushed before")
     func flushedAndCancelled() {
         let debouncer = debouncer()
