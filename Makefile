@@ -32,7 +32,7 @@ help:  ## this list
 .PHONY: help build test frozen mutants faults bare snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
     docs names docs-page docs-pictures tutorials agree compare-finds-slower lateness deadline-rounds musl hosts without-libevent not-linux plugins c-headers c-example future exports async-let-fault protocols \
-    size async-algorithms model-display pareto rivals figures results instructions replay reuse
+    size async-algorithms dependents model-display pareto rivals figures results instructions replay reuse
 
 build:  ## the library, the bench and the examples, for debugging
 	$(SWIFT) build
@@ -307,6 +307,11 @@ ecosystem:  ## our clocks under swift-async-algorithms; ServiceLifecycle, Metric
 SEEDS ?= 1 50
 async-algorithms:  ## the tests of swift-async-algorithms under our executors and on virtual time; by hand
 	SWIFT="$(SWIFT)" Tests/AsyncAlgorithms/run $(SEEDS)
+
+# swift-service-lifecycle, swift-nio and hummingbird, cloned under the build folder, each with one site on HRTimerCore: their own tests with
+# it and without, and what it gains. PACKAGES=swift-nio for one alone, which writes no file.
+dependents:  ## three packages of others with one site each on HRTimerCore: their tests, what it gains; by hand
+	SWIFT="$(SWIFT)" Tests/Dependents/run Benchmarks/Measured/dependents.json $(PACKAGES)
 
 # Sets the system's wall clock 3 s ahead for some ms at a time, and back. Needs CAP_SYS_TIME.
 clock-steps:  ## what setting the real wall clock does; as root

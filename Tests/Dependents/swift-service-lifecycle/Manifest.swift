@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+package.targets.append(
+    .executableTarget(
+        name: "Measure",
+        dependencies: ["CMeasure", "ServiceLifecycle", .product(name: "Logging", package: "swift-log")]
+    )
+)
