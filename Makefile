@@ -297,9 +297,9 @@ async-let-fault:  ## a crash of Swift's runtime in async let, without any sleep;
 
 # What other packages make of our clocks, and we of theirs: a package of its own, so that nobody else fetches them.
 ECOSYSTEM = --package-path Tests/Ecosystem $(INFO) --scratch-path .build-ecosystem
-ecosystem:  ## our clocks under swift-async-algorithms; ServiceLifecycle, Metrics and OpenCombine
+ecosystem:  ## our clocks under swift-async-algorithms; ServiceLifecycle, Metrics and OpenCombine; the next executors
 	$(TEST) $(ECOSYSTEM)
-	$(if $(BUILD_ONLY),,for example in PeriodicWork SearchField; do \
+	$(if $(BUILD_ONLY),,for example in PeriodicWork SearchField NextProgram; do \
 	    timeout 60 $$($(SWIFT) build $(ECOSYSTEM) --show-bin-path)/$$example || exit 1; done)
 
 # The tests of swift-async-algorithms, checked out under the build folder: as they are, under HRTimerExecutors; their clocks

@@ -36,6 +36,13 @@ let package = Package(
                 .product(name: "OpenCombine", package: "OpenCombine"),
             ]
         ),
+        // Links to Tests/Future: the interface that may follow the one for executors, and our adapter to it.
+        .target(name: "NextConcurrency"),
+        .target(
+            name: "Adapter",
+            dependencies: ["NextConcurrency", .product(name: "HRTimer", package: "swift-hrtimer")]
+        ),
+        .executableTarget(name: "NextProgram", dependencies: ["Adapter", "NextConcurrency"]),
         .testTarget(
             name: "EcosystemTests",
             dependencies: [
