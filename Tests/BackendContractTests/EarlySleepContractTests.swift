@@ -62,6 +62,20 @@ import Testing
         await engine.shutdown()
     }
 
+    @Test("A precise engine learns how long a task on its own thread takes from the wake to its spin", .hangLimit)
+    func ready() async throws {
+        let engine = try TimerEngine(.init(name: "ready", precision: .precise))
+        try await Task(executorPreference: TimerExecutor(engine: engine)) {
+            for _ in 0..<50 {
+                let deadline = MonotonicInstant.now.advanced(by: .milliseconds(2))
+                try await MonotonicClock(engine: engine).sleep(until: deadline)
+                #expect(.now >= deadline)
+            }
+        }.value
+        await engine.shutdown()
+        #expect(engine.core.window.c.pointee.ready_ns > 0)
+    }
+
     @Test("With coalescing a sleep's timer is set for its deadline", .hangLimit)
     func coalesced() async throws {
         let engine = try await engine(.coalesced)

@@ -36,6 +36,12 @@ import Testing
 
         func recordWake(_ sleep_ns: Int64, _ latency_ns: Int64) { hrt_spin_window_record_wake(c, sleep_ns, latency_ns) }
 
+        /// Simulates a wake at 0 after which the thread takes that long to begin its spin.
+        func recordReady(after_ns: Int64) {
+            c.pointee.woken_ns = 0
+            hrt_spin_window_record_ready(c, after_ns)
+        }
+
         func spend(_ spun_ns: Int64) { hrt_spin_budget_spend(budget, spun_ns) }
 
         /// Simulates one fire. Returns the window that was used, and the time spun.
@@ -308,11 +314,25 @@ import Testing
         let window = Window(budget: 1)
         for _ in 0..<100 { window.recordWake(interval_ns, 50_000) }
         let before_ns = window.ns(interval_ns, 0)
-        for _ in 0..<100 { hrt_spin_window_record_ready(window.c, 1_000_000, 1_006_000) }
+        for _ in 0..<100 { window.recordReady(after_ns: 6000) }
         #expect(abs(window.ns(interval_ns, 0) - before_ns - 6000) <= 1)
-        // A stall does not count as such a time.
-        for _ in 0..<100 { hrt_spin_window_record_ready(window.c, 0, .max) }
-        #expect(window.ns(interval_ns, 0) - before_ns <= 20_001)
+        // Without a wake nothing is recorded.
+        for _ in 0..<100 { hrt_spin_window_record_ready(window.c, 1_000_000) }
+        #expect(abs(window.ns(interval_ns, 0) - before_ns - 6000) <= 1)
+    }
+
+    @Test("A stall before the spin counts as 20 µs or a few times what is known, and a long way to be ready is learned")
+    func readyAfterStall() {
+        let window = Window(budget: 1)
+        for _ in 0..<100 { window.recordWake(interval_ns, 50_000) }
+        let before_ns = window.ns(interval_ns, 0)
+        window.recordReady(after_ns: .max)
+        // A quarter of it.
+        #expect(abs(window.ns(interval_ns, 0) - before_ns - 5000) <= 1)
+        for _ in 0..<100 { window.recordReady(after_ns: 60_000) }
+        #expect(abs(window.ns(interval_ns, 0) - before_ns - 60_000) <= 1)
+        for _ in 0..<100 { window.recordReady(after_ns: .max) }
+        #expect(window.ns(interval_ns, 0) - before_ns <= 250_001)
     }
 
     @Test("A long sleep is split by an early wake-up if that saves more spinning than a wake-up costs")

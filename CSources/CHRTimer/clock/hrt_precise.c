@@ -42,10 +42,7 @@ void hrt_woken_early(hrt_clock clock, hrt_early_wake early, hrt_spin_window *win
 int64_t hrt_spin_in_window(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
                            int64_t longest_ns, hrt_spin_window *window, int64_t *spun_ns) {
     int64_t now_ns = hrt_clock_now_ns(clock), just_spun_ns = 0;
-    if (window->woken_ns != INT64_MIN) {
-        hrt_spin_window_record_ready(window, window->woken_ns, now_ns);
-        window->woken_ns = INT64_MIN;
-    }
+    hrt_spin_window_record_ready(window, now_ns);
     now_ns = hrt_spin(woken, clock, deadline_ns, now_ns, longest_ns, &just_spun_ns);
     hrt_spin_budget_spend(window->budget, just_spun_ns);
     *spun_ns += just_spun_ns;

@@ -38,11 +38,12 @@ static const float FIRST_GUESS_NS = 60 * 1000;
 static const double LARGEST_FIRST_NS = 300 * 1000;
 static const float GUESS_WEIGHT = 0.25f;
 
-// The thread itself never needs more than this to be ready.
-static const double LONGEST_READY_NS = 20 * 1000;
-
-// The most that a fire may expect to spin in any case.
+// The most that a fire may expect to spin in any case, and that the thread may need to be ready.
 static const double LONGEST_EXPECTED_NS = 250 * 1000;
+
+// A time to be ready counts up to this, or up to LARGEST_STEP times what is known of it: a
+// processor that was taken away meanwhile says nothing of the code.
+static const double LEAST_READY_BOUND_NS = 20 * 1000;
 
 // The spin that covering one more fire is worth is WORTH_NS divided by the part of fires that need
 // not be covered. So at a coverage of 0.99, covering one fire of a hundred more may cost each of
@@ -194,12 +195,13 @@ int64_t hrt_spin_window_first_ns(hrt_spin_window *window, int64_t sleep_ns) HRT_
     return (int64_t)clamp(2 * after_long_ns + SECOND_SLEEP_NS, 0, SHORTEST_LONG_SLEEP_NS / 4);
 }
 
-void hrt_spin_window_record_ready(hrt_spin_window *window, int64_t woken_ns,
-                                  int64_t now_ns) HRT_NONBLOCKING {
-    int64_t took_ns;
-    if (__builtin_sub_overflow(now_ns, woken_ns, &took_ns)) return;
-    // If the processor was taken away meanwhile, this is a stall, and not the time the code takes.
-    float bounded_ns = (float)clamp((double)took_ns, 0, LONGEST_READY_NS);
+void hrt_spin_window_record_ready(hrt_spin_window *window, int64_t now_ns) HRT_NONBLOCKING {
+    int64_t took_ns, woken_ns = window->woken_ns;
+    window->woken_ns = INT64_MIN;
+    if (woken_ns == INT64_MIN || __builtin_sub_overflow(now_ns, woken_ns, &took_ns)) return;
+    double known_ns = (double)(LARGEST_STEP * window->ready_ns);
+    double most_ns = clamp(known_ns, LEAST_READY_BOUND_NS, LONGEST_EXPECTED_NS);
+    float bounded_ns = (float)clamp((double)took_ns, 0, most_ns);
     window->ready_ns += PART_OF_NEW * (bounded_ns - window->ready_ns);
 }
 

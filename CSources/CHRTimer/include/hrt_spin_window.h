@@ -84,7 +84,7 @@ typedef struct {
     double expected_ns;
     // Sleep before a first wake: counts for the second one's budget too.
     int64_t slept_ns;
-    // Time of the wake, on the wait's clock; INT64_MIN once the spin began.
+    // Time of the wake, on the wait's clock; INT64_MIN once the thread was ready, and at first.
     int64_t woken_ns;
     // Learned time from the wake to the begin of the spin.
     float ready_ns;
@@ -119,10 +119,9 @@ typedef struct {
 } hrt_spin_outcome;
 hrt_spin_outcome hrt_spin_window_outcome(const hrt_spin_window *window);
 
-// Records that the thread woke at woken_ns and was ready to spin at now_ns, both on the same clock,
-// which may be any.
-void hrt_spin_window_record_ready(hrt_spin_window *window, int64_t woken_ns,
-                                  int64_t now_ns) HRT_NONBLOCKING;
+// Records that the thread, which woke at woken_ns, was ready to spin at now_ns, both on the wait's
+// clock. Counts once for a wake.
+void hrt_spin_window_record_ready(hrt_spin_window *window, int64_t now_ns) HRT_NONBLOCKING;
 
 #ifdef __cplusplus
 }

@@ -189,8 +189,12 @@ extension Sleeper {
             request.deadline_ns = plan.deadline_ns - lead_ns
             guard enter(sleeper) else { return .interruption }
             let outcome = await sleeper.wait(request)
-            if outcome == .deadline, jobs == nil {
-                core.recordLead(host.time.now_ns - sleeper.firedAt_ns.load(ordering: .relaxed), ofSleep: length_ns)
+            if outcome == .deadline {
+                if jobs == nil {
+                    core.recordLead(host.time.now_ns - sleeper.firedAt_ns.load(ordering: .relaxed), ofSleep: length_ns)
+                } else {
+                    core.noteReady()
+                }
             }
             leave(sleeper)
             if outcome != .deadline { return outcome }
