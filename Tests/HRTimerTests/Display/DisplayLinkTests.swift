@@ -174,6 +174,7 @@ import Testing
         #expect(FrameRate(120_000, 2002) == FrameRate(60_000, 1001))
         #expect(FrameRate(59.94) == FrameRate(2997, 50))
         #expect(FrameRate(60_000, 1001) != FrameRate(59.94))
+        #expect(FrameRate(2_000_003, 1_000_001) == FrameRate(2_000_003.0 / 1_000_001), "a denominator above a million")
         #expect(Set([FrameRate(0), FrameRate(-1), .standard, FrameRate(60.0), FrameRate(600, 10)]).count == 1)
         let rate = FrameRate(0.001)
         #expect(rate.numerator == 1 && rate.denominator == 1000)
