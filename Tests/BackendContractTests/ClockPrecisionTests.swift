@@ -4,7 +4,7 @@ import TestTraits
 import Testing
 
 /// Clocks by their precision, on the shared engine, which coalesces: on virtual time it does not.
-@Suite(.serialized, .hangLimit) struct ClockPrecisionTests {
+@Suite(.serialized, .ownThread, .hangLimit) struct ClockPrecisionTests {
     /// What a sleep might be late by, and what one that ignores it is not late by at best.
     private let tolerance = Duration.milliseconds(200), unlike = Duration.milliseconds(50)
 
