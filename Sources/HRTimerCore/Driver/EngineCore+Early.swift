@@ -37,7 +37,11 @@ extension EngineCore {
 
     /// Notes that the code which an early call on the engine's thread has resumed is about to spin. What it took since the wake, which
     /// for a task on a cold processor is tens of µs, becomes a part of the window. The engine's thread.
-    package func noteReady() { unsafe hrt_spin_window_record_ready(window.c, time.now_ns) }
+    package func noteReady() {
+        // Most sleeps end without a spin window: they need no reading of the clock.
+        guard unsafe window.c.pointee.woken_ns > .min else { return }
+        unsafe hrt_spin_window_record_ready(window.c, time.now_ns)
+    }
 
     /// Spins on the calling thread until the deadline, and records how late the thread is then. Returns false if the
     /// deadline is too far, since a clock was set back: the caller must sleep again.
