@@ -120,7 +120,7 @@ typedef struct {
 hrt_spin_outcome hrt_spin_window_outcome(const hrt_spin_window *window);
 
 // Records that the thread, which woke at woken_ns, was ready to spin at now_ns, both on the wait's
-// clock. Counts once for a wake.
+// clock. Does nothing if there was no wake since it was called last.
 void hrt_spin_window_record_ready(hrt_spin_window *window, int64_t now_ns) HRT_NONBLOCKING;
 
 #ifdef __cplusplus
