@@ -51,12 +51,13 @@ steady:  ## the tests RUNS=50 times in a row, the last quarter on a busy machine
 	SWIFT="$(SWIFT)" Tests/steady $(RUNS) $(ARGS)
 
 # Small wrong changes of HRTimerCore and HRTimer, and which no test finds. N of them, chosen by SEED, in one build; none begins after LIMIT
-# minutes, and the same command goes on where it stopped. JOBS=2 runs two at a time: on more processors than that.
+# minutes, and the same command goes on where it stopped. JOBS=2 runs two at a time: on more processors than that. RACES=1: locks that are
+# not taken and atomic accesses with a weaker order, under Thread Sanitizer.
 N ?= 200
 SEED ?= 1
 LIMIT ?= 60
 mutants:  ## whether tests find N=200 small wrong changes chosen by SEED=1, in LIMIT=60 minutes; by hand
-	SWIFT="$(SWIFT)" JOBS="$(JOBS)" Tests/Mutants/run $(N) $(SEED) $(LIMIT)
+	SWIFT="$(SWIFT)" JOBS="$(JOBS)" RACES="$(RACES)" Tests/Mutants/run $(N) $(SEED) $(LIMIT)
 
 # Faults that once were there, each put back behind a check of its name, all in one build; the test that each patch names must notice it.
 faults:  ## whether tests notice the faults that were mended, put back; FAULTS="name name" for some; by hand

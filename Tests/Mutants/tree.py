@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The copy of the package that has the mutants, under .build/mutants: changes and builds it."""
+"""The copy of the package that has the mutants, under .build/mutants: changes and builds it. With RACES=1 under .build/races, with
+those of `race_mutants` alone, for Thread Sanitizer."""
 import collections
 import hashlib
+import os
 import pathlib
 import random
 import re
@@ -10,9 +12,16 @@ import subprocess
 import sys
 
 import c_mutants
+import race_mutants
 from copies import Copy, package
 
-copy = Copy("mutants")
+are_races = os.environ.get("RACES") == "1"
+copy = Copy("races" if are_races else "mutants")
+sanitizer = ["--sanitize=thread"] if are_races else []
+if are_races:
+    # As in `make sanitize-thread`.
+    os.environ["TSAN_OPTIONS"] = f"halt_on_error=1 suppressions={copy.tree}/Tests/thread-sanitizer.supp"
+    os.environ["HRTIMER_MODEL_OPERATIONS"] = os.environ["HRTIMER_FIRES"] = "5000"
 folder = copy.folder
 modules = ["HRTimerCore", "HRTimer"]
 # The bench is as large as the library, and no test of it concerns the mutants.
@@ -21,7 +30,8 @@ package.products.removeAll { $0.name == "bench" }
 package.targets.removeAll { ["bench", "BenchTests"].contains($0.name) }
 """
 # What numbers the mutants depend on.
-finders = ["Sources", "CSources", "Tests/Mutants/Mutator", "Tests/Mutants/c_mutants.py"]
+writers = ["Tests/Mutants/race_mutants.py"] if are_races else ["Tests/Mutants/Mutator", "Tests/Mutants/c_mutants.py"]
+finders = ["Sources", "CSources", *writers]
 # A build can find mutants that do not compile only in files whose other mutants do.
 rounds = 8
 product = "swift-hrtimerPackageTests"
@@ -65,10 +75,14 @@ def begin():
     shutil.copy2(package / "Tests/Mutants/hrt_mutant.h", c / "include")
     header = c / "include/CHRTimer.h"
     header.write_text(header.read_text().replace('#include "hrt_clock.h"', '#include "hrt_mutant.h"\n#include "hrt_clock.h"'))
+    if are_races:
+        race_mutants.begin(copy.fresh)
 
 
 def mutate(numbers):
     """Puts the mutants with these numbers into the copy. Returns all that it can have."""
+    if are_races:
+        return race_mutants.mutate(copy.fresh, numbers)
     chosen = ",".join(str(number) for number in numbers)
     command = [compile_mutator(), copy.fresh, chosen]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
@@ -113,7 +127,7 @@ def build(count, seed):
         mutants, candidates = write(count, seed, dropped)
         # The modules first: the tests take minutes, and have no mutants.
         for options in ["--target", "HRTimer"], ["--product", product]:
-            result = copy.build(*options)
+            result = copy.build(*options, *sanitizer)
             if result.returncode:
                 break
         if not result.returncode:
