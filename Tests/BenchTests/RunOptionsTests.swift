@@ -80,7 +80,17 @@ struct RunOptionsTests {
         )
     )
     func takesTimes(text: String, nanoseconds: Int64) throws {
-        #expect(try RunOptions.parse(["--interval", text]).interval == nanoseconds)
+        #expect(try RunOptions.parse(["--interval", text]).interval == [nanoseconds])
+    }
+
+    @Test("measures at each interval that is named, in their order, for as long as it takes")
+    func takesSeveralIntervals() throws {
+        let plans = try RunOptions.parse(["--interval", "1ms", "--interval", "16.667ms", "--work", "100us"]).plans
+        #expect(plans.map(\.interval_ns) == [1_000_000, 16_667_000])
+        #expect(plans.allSatisfy { $0.limit_ns == nil && $0.firesPerBlock >= 6 })
+        #expect(throws: (any Error).self) {
+            try RunOptions.parse(["--interval", "16.667ms", "--interval", "1ms", "--work", "2ms"])
+        }
     }
 
     @Test("sweeps from 50 us to 1 s with fewer fires at long intervals")

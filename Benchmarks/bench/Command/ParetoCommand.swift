@@ -29,7 +29,7 @@ struct ParetoCommand: ParsableCommand {
             for pareto in all {
                 guard !pareto.margins.isEmpty else {
                     throw BenchError(
-                        "\(name) has no fixed margin every \(timeText(pareto.interval_ns)): measure '\(Pareto.fixed[0])*' too"
+                        "\(name) has no fixed margin every \(timeText(pareto.interval_ns)): measure '\(Pareto.fixed)*' too"
                     )
                 }
             }

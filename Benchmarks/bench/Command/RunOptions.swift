@@ -44,11 +44,11 @@ struct RunOptions: ParsableArguments {
 
     @Option(
         // So that a negative time is refused as such, and not parsed as another option.
-        parsing: .unconditional,
-        help: "Time between deadlines, 10us to 1s, as in 250us, 1ms, 16.667ms; by default 1ms.",
+        parsing: .unconditionalSingleValue,
+        help: "Time between deadlines, 10us to 1s, as in 250us, 1ms, 16.667ms; by default 1ms. Repeatable; a table for each.",
         transform: time(10_000...1_000_000_000, "from 10us to 1s, such as 250us, 1ms or 16.667ms")
     )
-    var interval: Int64?
+    var interval: [Int64] = []
 
     @Flag(help: "Measure at nine intervals from 50 us to 1 s, in place of --interval; a table for each.")
     var sweep = false
@@ -160,8 +160,8 @@ struct RunOptions: ParsableArguments {
     /// are for a visual overview, and would take hours otherwise.
     var plans: [Plan] {
         let seed = seed.value
-        let chosen = Duration.nanoseconds(interval ?? 1_000_000)
-        return (sweep ? Self.sweepIntervals : [chosen]).map { interval in
+        let chosen = (interval.isEmpty ? [1_000_000] : interval).map { Duration.nanoseconds($0) }
+        return (sweep ? Self.sweepIntervals : chosen).map { interval in
             Plan(
                 subjects: subjects,
                 interval: interval,
@@ -178,16 +178,18 @@ struct RunOptions: ParsableArguments {
     }
 
     /// False with options that need more time.
-    private var hasDefaultLength: Bool { !sweep && blocks == nil && (interval ?? 0) <= 1_000_000 }
+    private var hasDefaultLength: Bool {
+        !sweep && blocks == nil && interval.count <= 1 && interval.allSatisfy { $0 <= 1_000_000 }
+    }
 
     var tuning: Tuning { Tuning(isTuned: tune, cpus: cpu, wakeLatency_us: cpuDmaLatency) }
 
     func validate() throws {
-        let shortest_ns = sweep ? 50_000 : interval ?? 1_000_000
+        let shortest_ns = sweep ? 50_000 : interval.min() ?? 1_000_000
         if work >= shortest_ns {
             throw ValidationError("--work takes less than the shortest interval, which is \(timeText(shortest_ns))")
         }
-        if sweep, interval != nil {
+        if sweep, !interval.isEmpty {
             throw ValidationError("--sweep has intervals of its own: say --sweep or --interval, not both")
         }
         for (option, patterns) in [("--only", only), ("--skip", skip)] {

@@ -13,8 +13,8 @@ struct Pareto: Sendable {
     /// The bounds of the two regrets.
     static let bounds_ns: [Int64] = [5000, 1000]
     static let worthOfExact_ns = 500_000.0
-    /// Fixed margins that call a handler; and those of older results, whose loop takes the stamp itself.
-    static let fixed = ["kernel.called.slack-1.", "kernel.hybrid.slack-1."]
+    /// How the names of fixed margins that call a handler begin.
+    static let fixed = "kernel.called.slack-1."
 
     struct Point: Sendable, Equatable {
         let id: String
@@ -27,7 +27,7 @@ struct Pareto: Sendable {
 
         /// The share of exact fires.
         var exact: Double { shares[1] }
-        var isFixed: Bool { Pareto.fixed.contains { id.hasPrefix($0) } }
+        var isFixed: Bool { id.hasPrefix(Pareto.fixed) }
 
         /// What a fire loses in the mean.
         func loss_ns(_ bound: Int) -> Double { cpuPerFire_ns + Pareto.worthOfExact_ns * (1 - shares[bound]) }
@@ -36,7 +36,7 @@ struct Pareto: Sendable {
     let interval_ns: Int64
     /// Sorted by cost.
     let points: [Point]
-    /// The fixed margins among them that regrets are held against.
+    /// The fixed margins among them.
     let margins: [Point]
     /// The least loss of a fixed margin for each bound; nil without margins.
     private let least_ns: [Double]?
@@ -55,7 +55,7 @@ struct Pareto: Sendable {
             }
             .sorted { $0.cpuPerFire_ns < $1.cpuPerFire_ns }
         let points = points
-        margins = Self.fixed.map { prefix in points.filter { $0.id.hasPrefix(prefix) } }.first { !$0.isEmpty } ?? []
+        margins = points.filter(\.isFixed)
         least_ns =
             margins.isEmpty
             ? nil
