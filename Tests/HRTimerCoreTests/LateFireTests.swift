@@ -130,6 +130,17 @@ import Testing
         )
     }
 
+    @Test("Calls that the timeline still holds, each and every one, hide no burst before them")
+    func fullTimeline() {
+        let kept = Int64(ThreadTimeline.capacity)
+        let timeline = timeline { timeline in
+            for number in 1...kept { timeline.add(.called, number * 1000, number * 1000 + 1000) }
+        }
+        let doings = timeline.doings(from: 0, to: kept * 1000 + 1000)
+        #expect(doings.calls_ns == kept * 1000)
+        #expect(doings.awake_ns == 1000)
+    }
+
     @Test("Instants at the ends of time overflow nothing")
     func saturates() {
         let extremes: [Int64] = [.min, -1, 0, 1, .max]

@@ -53,6 +53,7 @@ import Testing
                 for preferred in values.map(Optional.some) + [nil] {
                     let range = FrameRateRange(minimum: low, maximum: high, preferred: preferred)
                     #expect(range.minimum <= range.maximum)
+                    #expect(range.preferred.map { $0 > 0 } ?? true)
                     link.preferredFrameRateRange = range
                     #expect((0.0009...60).contains(link.actualFramesPerSecond))
                 }

@@ -149,6 +149,16 @@ import Testing
         #expect(counts.all == [1, 1, 1, 3])
     }
 
+    @Test("A fire that is late by exactly a watch's bound is not beyond it")
+    func exactlyTheBound() {
+        let told = Recorder<Int>()
+        for bound in [1, 2] { engine.onLate(beyond: .milliseconds(bound)) { _ in told.append(bound) } }
+        engine.schedule(at: at(10)) { [time] _ in time.advance(by: .milliseconds(2)) }
+        engine.schedule(at: at(10)) { _ in }
+        time.advance(to: at(20))
+        #expect(told.all == [1])
+    }
+
     @Test("A watch's handler and its captures are freed when the watch is cancelled, and when the engine is gone")
     func letsGo() throws {
         final class Canary: Sendable {}

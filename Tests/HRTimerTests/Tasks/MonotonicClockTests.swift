@@ -136,6 +136,14 @@ import Testing
         #expect(engine.statistics.wakeups == 2)
     }
 
+    @Test("A clock hands the tolerance of a sleep on, unless its precision ignores tolerances")
+    func handsToleranceOn() throws {
+        func tolerance_ns(_ clock: MonotonicClock) -> Int64 { clock.plan(.now, .seconds(1)).tolerance_ns }
+        #expect(tolerance_ns(MonotonicClock()) == 1_000_000_000)
+        #expect(tolerance_ns(clock) == 1_000_000_000)
+        #expect(tolerance_ns(MonotonicClock(precision: .normal)) == 0)
+    }
+
     @Test("On a coalescing engine with thousands of timers a sleep without a tolerance gets one, at most 1 ms")
     func crowd() async throws {
         let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
