@@ -45,7 +45,7 @@ struct RunOptions: ParsableArguments {
     @Option(
         // So that a negative time is refused as such, and not parsed as another option.
         parsing: .unconditionalSingleValue,
-        help: "Time between deadlines, 10us to 1s, as in 250us, 1ms, 16.667ms; by default 1ms. Repeatable; a table for each.",
+        help: "Time between deadlines, 10us to 1s, as in 250us, 1ms, 16.667ms; by default 1ms. Repeatable.",
         transform: time(10_000...1_000_000_000, "from 10us to 1s, such as 250us, 1ms or 16.667ms")
     )
     var interval: [Int64] = []
