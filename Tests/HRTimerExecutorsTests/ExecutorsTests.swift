@@ -6,6 +6,8 @@ import TestTraits
 import Testing
 
 /// Tests of processes whose executors are ours. This process cannot become one, so each test runs a child process.
+///
+/// Takes a minute alone: some sixty processes, each of which sleeps in real time, a hundred thousand tasks among them.
 @Suite("Under TimerExecutors", .serialized, .ownThread, .hangLimit)
 struct ExecutorsTests {
     @Test(

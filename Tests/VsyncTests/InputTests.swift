@@ -14,6 +14,8 @@ import Testing
 /// while a frame is drawn.
 ///
 /// The tests count what must always hold. That no event is late must hold in one of several attempts.
+///
+/// Takes some 25 seconds alone: each attempt starts a display server and a window, and sends it events for seconds.
 @Suite(.serialized, .ownThread, .timeLimit(.minutes(15))) struct InputTests {
     /// When each event was sent and handled, in order.
     private struct Journal: Sendable {

@@ -10,6 +10,8 @@ import Testing
 
 /// Display links on the refreshes that a real compositor reports for a window. It runs at about 40 Hz, and reports 60. On a busy
 /// machine the compositor is late: so the tests count what must hold, and check the best rate of three.
+///
+/// Takes half a minute alone: each test starts a compositor, and watches its refreshes for some seconds.
 @Suite(.serialized, .ownThread, .enabled(if: Weston.isInstalled, "weston is not installed: apt-get install weston"))
 struct WestonTests {
     /// The timestamps of a link's calls.
