@@ -47,6 +47,30 @@ import Testing
         worker.shutdown()
     }
 
+    @Test("A sleeping run that a precise timer's handler has begun ends at once if another thread takes its last timer")
+    func lastTimerOfNestedRun() throws {
+        let loop = TimerLoop(precision: .precise)
+        loop.spinBudget = 1
+        let lasts = Recorder<LoopTimer>()
+        let results = Recorder<TimerLoop.RunResult>()
+        let runs = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { [self] timer in
+            let last = self.timer(after: .seconds(3600))
+            loop.add(last, forMode: .modalPanel)
+            lasts.append(last)
+            results.append(loop.run(mode: .modalPanel, for: .seconds(60)))
+            if results.count == 20 { timer.invalidate() }
+        }
+        loop.add(runs, forMode: .default)
+        let runner = try startThread { loop.run() }
+        for count in 1...20 {
+            try #require(comes { lasts.count == count && loop.isWaiting })
+            lasts.all.last?.invalidate()
+            try #require(comes { results.count == count })
+        }
+        join(runner)
+        #expect(results.all == [TimerLoop.RunResult](repeating: .finished, count: 20))
+    }
+
     @Test("A mode that becomes a common mode takes effect at once in a sleeping loop")
     func commonMode() throws {
         let loop = TimerLoop()

@@ -55,14 +55,13 @@ import CHRTimer
     /// Returns a histogram of its own with all values that were counted so far.
     package func copy() -> LatencyHistogram {
         let copy = LatencyHistogram(significantDigits: significantDigits)
-        // Cannot fail: both have the same layout.
-        _ = unsafe hrt_histogram_add(copy.handle, handle)
+        copy.add(self)
         return copy
     }
 
-    /// Adds all values of another histogram. To be called by the recording thread, as `record(_ lateness_ns:)`.
+    /// Adds all values of another histogram with as many digits. To be called by the recording thread, as `record(_ lateness_ns:)`.
     package func add(_ other: LatencyHistogram) {
-        // Cannot fail: all of the engine's histograms have one layout.
+        // Cannot fail: both have the same layout.
         _ = unsafe hrt_histogram_add(handle, other.handle)
     }
 

@@ -123,7 +123,6 @@ extension FiringCore {
 
     private mutating func waitForCommit(_ token: TimerToken, _ deadline_ns: Int64) {
         takeCommitted()
-        records[token.slot].phase = .prepared
         prepared = token
         preparedPlace_ns = deadline_ns
         commit.prepare()
@@ -133,7 +132,6 @@ extension FiringCore {
     /// Forgets a prepared call that was committed, if its handler is now running a nested run on this thread.
     mutating func takeCommitted() {
         if prepared == .stale { return }
-        if isLive(prepared), records[prepared.slot].phase == .prepared { records[prepared.slot].phase = .firing }
         prepared = .stale
         commit.reset()
     }

@@ -234,9 +234,7 @@ extension FiringCore {
 
     /// Whether the timer's callback is prepared or running, and nobody has armed or disarmed the timer since.
     package func isUntouchedSinceCall(_ token: TimerToken) -> Bool {
-        guard isLive(token) else { return false }
-        let phase = records[token.slot].phase
-        return phase == .firing || phase == .prepared
+        isLive(token) && records[token.slot].phase == .firing
     }
 }
 #endif

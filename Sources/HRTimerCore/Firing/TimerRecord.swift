@@ -43,13 +43,13 @@ import CHRTimer
     ///     idle      it waits for nothing, as at      arm -> armed
     ///               first
     ///     armed     it is in the queue               expiry -> expired, disarm -> idle
-    ///     expired   it waits to be fired             a fire -> prepared or firing, arm -> armed, disarm -> idle
-    ///     prepared  its callback waits for the       commit -> firing, withdrawal -> expired, arm -> armed,
-    ///               deadline                         disarm -> idle
-    ///     firing    its handler runs                 finish -> armed or idle, arm -> armed, disarm -> idle
+    ///     expired   it waits to be fired             a fire -> firing, arm -> armed, disarm -> idle
+    ///     firing    its callback waits for the       finish -> armed or idle, withdrawal -> expired, arm -> armed,
+    ///               deadline (see `FireCommit`), or  disarm -> idle
+    ///               its handler runs
     ///
     /// In every state the timer may be removed, which ends its record.
-    enum Phase: UInt8, Sendable { case idle, armed, expired, prepared, firing }
+    enum Phase: UInt8, Sendable { case idle, armed, expired, firing }
 }
 
 /// The number of a group of timers that are fired together or not at all. The owner of the timers chooses it.
