@@ -208,7 +208,27 @@ import Testing
         // From now on the actor is free. Each call reports what it read, whatever the loop does meanwhile.
         try await until { tally.calls.count >= 20 }
         #expect(tally.ticks <= Self.ticks(since: first, .milliseconds(1)))
+        // None is lost: but for the latest few, all have come.
+        try await until { tally.ticks >= Self.ticks(since: first, .milliseconds(1)) - 10 }
         timer.invalidate()
+        await worker.shutdown()
+    }
+
+    @Test("A loop timer's handler on the main actor reads its ticks also once it has moved and invalidated the timer")
+    @MainActor func loopTimerChanged() async throws {
+        let worker = try TimerLoop.thread()
+        var misses: [Int] = []
+        let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { @MainActor timer in
+            misses.append(timer.missedTicks)
+            timer.fireInstant = .now + .seconds(60)
+            misses.append(timer.missedTicks)
+            timer.invalidate()
+            misses.append(timer.missedTicks)
+        }
+        worker.loop.add(timer, forMode: .default)
+        usleep(50_000)
+        try await until { misses.count == 3 }
+        #expect(misses[0] > 1 && misses == [Int](repeating: misses[0], count: 3))
         await worker.shutdown()
     }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import CHRTimer
 import Dispatch
+import Glibc
 import HRTimer
+import HRTimerCore
 import Synchronization
 import TestSupport
 import TestTraits
@@ -58,6 +60,39 @@ import Testing
             sources.forEach { $0.cancel() }
             queue.resume()
         }
+    }
+
+    @Test("A handler set while the engine sleeps, since its source had none, is called at the next tick")
+    func handlerSetLater() throws {
+        let engine = try TimerEngine()
+        let source = TimerSource(engine: engine)
+        source.schedule(deadline: .now, repeating: .milliseconds(1))
+        source.activate()
+        pause(.milliseconds(30))
+        let isCalled = Latch()
+        source.setEventHandler { isCalled.open() }
+        isCalled.wait()
+        source.cancel()
+        engine.shutdown()
+    }
+
+    @Test("Who waits for a running handler uses no processor time")
+    func waitsIdly() throws {
+        let engine = try TimerEngine()
+        let isRunning = Latch()
+        let token = engine.schedule(at: .distantPast) { _ in
+            isRunning.open()
+            pause(.milliseconds(300))
+        }
+        isRunning.wait()
+        var before = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before)
+        engine.cancelAndWait(token)
+        var after = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after)
+        let used_ns = (after.tv_sec - before.tv_sec) * 1_000_000_000 + after.tv_nsec - before.tv_nsec
+        #expect(used_ns < 50_000_000)
+        engine.shutdown()
     }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import CBench
 import CHRTimer
 import Glibc
 import HRTimer
@@ -40,6 +41,23 @@ import Testing
             if shares.last ?? 0 > 0.9 { return }
         }
         Issue.record("shares of the handler: \(shares)")
+    }
+
+    @Test("Where threads share one processor some fires are late because they waited for it", .ownThread)
+    func runQueue() throws {
+        var configuration = TimerEngine.Configuration()
+        configuration.realTime.processors = [cbench_affinity().trailingZeroBitCount]
+        let engines = try (0..<4).map { _ in try TimerEngine(configuration) }
+        let hasWaited = Latch()
+        engines[0].onLate(beyond: .microseconds(500)) { report in
+            if report.byCause[.runQueue, default: .zero] > .microseconds(500) { hasWaited.open() }
+        }
+        engines[0].schedule(after: .milliseconds(1), every: .milliseconds(1)) { _ in }
+        for engine in engines.dropFirst() {
+            engine.schedule(after: .milliseconds(1), every: .milliseconds(1)) { _ in Self.compute(.milliseconds(10)) }
+        }
+        hasWaited.wait()
+        for engine in engines { engine.shutdown() }
     }
 
     @Test("The parts of real reports add up to the lateness, and their counts come from this thread", .ownThread)

@@ -68,6 +68,51 @@ import Testing
         end()
     }
 
+    @Test("A descriptor that a handler has filled before a nested run is served for reading alone after it")
+    func filled() throws {
+        let loop = TimerLoop()
+        var ends: [Int32] = [0, 0]
+        #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        let socket = ends[0]
+        #expect(fcntl(socket, F_SETFL, O_NONBLOCK) == 0)
+        let found = Recorder<LoopSource.Events>()
+        let sources = try (0..<2).map { _ in
+            try LoopSource(descriptor: socket, events: [.readable, .writable]) { [loop] source, events in
+                found.append(events)
+                let bytes = [UInt8](repeating: 0, count: 1 << 20)
+                while Glibc.write(socket, bytes, bytes.count) > 0 {}
+                source.invalidate()
+                loop.run(mode: .default, before: .distantPast)
+            }
+        }
+        for source in sources { try loop.add(source, forMode: .default) }
+        #expect(Glibc.write(ends[1], "a", 1) == 1)
+        loop.run(mode: .default, before: .distantPast)
+        #expect(found.all == [[.readable, .writable], .readable])
+        for descriptor in ends { close(descriptor) }
+        end()
+    }
+
+    @Test("A writable descriptor that a nested run has looked at is served after it")
+    func stillWritable() throws {
+        let loop = TimerLoop()
+        let log = Recorder<String>()
+        let source = try LoopSource(descriptor: ends[1], events: .writable) { source, _ in
+            log.append("writable")
+            source.invalidate()
+        }
+        try loop.add(source, forMode: .default)
+        loop.perform(inModes: [.modalPanel]) {}
+        let timer = LoopTimer(fireAt: .distantPast, interval: .zero, repeats: false) { [loop] _ in
+            loop.run(mode: .modalPanel, before: .distantPast)
+            log.append("nested run ends")
+        }
+        loop.add(timer, forMode: .default)
+        loop.run(mode: .default, before: .distantPast)
+        #expect(log.all == ["nested run ends", "writable"])
+        end()
+    }
+
     @Test("A hang-up that was found before a nested run is still served after it")
     func hangUp() throws {
         let loop = TimerLoop()

@@ -165,6 +165,29 @@ import Testing
         for descriptor in [pipe.read, pipe.write] { close(descriptor) }
     }
 
+    @Test("A signalled source is called for reading if it waits for that, and otherwise for writing")
+    func signalledEvents() throws {
+        let loop = TimerLoop()
+        var ends: [Int32] = [0, 0]
+        #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        // Nothing can be read or written.
+        #expect(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0)
+        let bytes = [UInt8](repeating: 0, count: 1 << 20)
+        while write(ends[0], bytes, bytes.count) > 0 {}
+        for (events, expected) in [([.writable], .writable), ([.readable, .writable], .readable)]
+            as [(LoopSource.Events, LoopSource.Events)]
+        {
+            let calls = Recorder<LoopSource.Events>()
+            let source = try LoopSource(descriptor: ends[0], events: events) { _, events in calls.append(events) }
+            try loop.add(source, forMode: .default)
+            source.signal()
+            loop.run(mode: .default, before: .now)
+            #expect(calls.all == [expected])
+            source.invalidate()
+        }
+        for descriptor in ends { close(descriptor) }
+    }
+
     @Test(
         "A source both signalled and found ready is called once for both, if the call reads the data",
         arguments: [LoopSource.Triggering.level, .edge]

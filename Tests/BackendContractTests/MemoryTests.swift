@@ -49,6 +49,20 @@ import Testing
         }
     }
 
+    @Test("10,000 ticks leave nothing of their consumer's sleeps, whatever the engine's precision")
+    func ticks() async {
+        await #expect(processExitsWith: .success) {
+            for precision in TimerPrecision.allCases {
+                let clock = MonotonicClock(engine: try TimerEngine(.init(precision: precision)))
+                var ticks = clock.ticks(every: .microseconds(100)).makeAsyncIterator()
+                for _ in 0..<100 { _ = await ticks.next() }
+                let before = ctest_heap_used()
+                for _ in 0..<10_000 { _ = await ticks.next() }
+                #expect(ctest_heap_used() < before + 500_000, "\(precision)")
+            }
+        }
+    }
+
     @Test("A million timers added to a loop and invalidated leave its memory as it was", .timeLimit(.minutes(15)))
     func loop() async {
         await #expect(processExitsWith: .success) {

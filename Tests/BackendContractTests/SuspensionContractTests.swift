@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
-import HRTimer
 import TestSupport
 import TestTraits
 import Testing
+
+@testable import HRTimer
 
 /// Processes that are really stopped or frozen. Each test has a process of its own.
 @Suite(.serialized) struct SuspensionContractTests {
@@ -21,6 +22,12 @@ import Testing
         #expect(stop.duration + stop.uncertainty >= .milliseconds(300))
         #expect(stop.duration < took + .milliseconds(200))
         #expect(stop.suspended == .zero)
+    }
+
+    @Test("A sample tells how long its thread has waited for a processor if the kernel counts that")
+    func waited() {
+        let isCounted = access("/proc/thread-self/schedstat", R_OK) == 0
+        #expect((PresenceSample.now().waited_ns != nil) == isCounted)
     }
 
     @Test("A process that SIGSTOP stops for 300 ms learns of it after SIGCONT", .hangLimit)

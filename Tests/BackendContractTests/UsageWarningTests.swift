@@ -45,6 +45,30 @@ import Testing
         #expect(told.count == 1)
     }
 
+    @Test("A timer that is moved while nobody runs its loop causes the warning when it is due")
+    func movedAndNotRun() async {
+        let told = await mistakes(.loopNotRun) {
+            let loop = TimerLoop()
+            let timer = LoopTimer(fireAt: .now) { _ in }
+            for _ in 1...4 { loop.add(LoopTimer(fireAt: .distantFuture) { _ in }, forMode: .default) }
+            loop.add(timer, forMode: .default)
+            let due = MonotonicInstant.now.advanced(by: .milliseconds(1500))
+            timer.fireInstant = due
+            try? await Task.sleep(for: .milliseconds(3300))
+            #expect(timer.fireInstant == due)
+        }
+        #expect(told.filter { $0.description.contains("with 5 timers") }.count == 1)
+    }
+
+    @Test("Without a handler each kind of warning is written to standard error once")
+    func standardError() async throws {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            await onThreadOfItsOwn { for _ in 0..<3 { TimerLoop().run(mode: .common, for: 0) } }
+        }
+        let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(text.split(separator: "\n").filter { $0.hasPrefix("HRTimer: ") }.count == 1, "\(text)")
+    }
+
     @Test("Display links on a loop that nobody runs cause the same warning")
     func linksNotRun() async {
         let told = Recorder<UsageWarning>()

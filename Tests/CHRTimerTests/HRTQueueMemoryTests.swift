@@ -104,6 +104,20 @@ struct HRTQueueMemoryTests {
         #expect(timers.takeDue(at: 2 * second).map(\.token) == survivors + again)
     }
 
+    @Test("Queues that are destroyed leave no memory mapped")
+    func destroyed() async {
+        await #expect(processExitsWith: .success) {
+            func makeAndDestroy() {
+                let timers = TimerQueue()
+                for deadline: Int64 in 0..<5000 { _ = timers.schedule(at: deadline) }
+            }
+            for _ in 0..<20 { makeAndDestroy() }
+            let before = Kernel.mappedBytes
+            for _ in 0..<1000 { makeAndDestroy() }
+            #expect(Kernel.mappedBytes < before + 1_000_000)
+        }
+    }
+
     @Test("A few timers that are left keep only the memory round their own slots")
     func keepsLittle() {
         let timers = TimerQueue()

@@ -6,3 +6,5 @@
 void ctest_give_memory_back(void) { malloc_trim(0); }
 
 size_t ctest_heap_bytes(void *object) { return malloc_usable_size(object); }
+
+size_t ctest_heap_used(void) { return mallinfo2().uordblks; }

@@ -89,6 +89,19 @@ import Testing
         #expect(causes(fire.explained(by: asleep)) == [.stolen: 20 * ms, .wakeup: 10 * ms])
     }
 
+    @Test("Time in which a quota throttled the thread counts as run queue, awake as in a sleep that took too long")
+    func throttled() {
+        let running = timeline { $0.add(.parked, 0, 100, planned_ns: 1 * ms) }
+        var fire = LateFire(deadline_ns: 1 * ms, called_ns: 6 * ms)
+        fire.evidence.gap_ns = 5 * ms
+        fire.evidence.throttled_ns = 3 * ms
+        #expect(causes(fire.explained(by: running)) == [.runQueue: 3 * ms, .stolen: 2 * ms])
+        let asleep = timeline { $0.add(.parked, 0, 31 * ms, planned_ns: 1 * ms) }
+        fire = LateFire(deadline_ns: 1 * ms, called_ns: 31 * ms)
+        fire.evidence.throttled_ns = 20 * ms
+        #expect(causes(fire.explained(by: asleep)) == [.runQueue: 20 * ms, .wakeup: 10 * ms])
+    }
+
     @Test("Late arming, a step of the clock and a suspended system are attributed first")
     func clocks() {
         let timeline = timeline { $0.add(.parked, 0, 10 * ms, planned_ns: 10 * ms) }

@@ -2,6 +2,7 @@
 """Which suites of tests reach which mutants, so that a mutant is asked only of those that run it."""
 import concurrent.futures
 import json
+import os
 import re
 import subprocess
 import tempfile
@@ -45,6 +46,8 @@ class Reach:
         for _ in range(2):
             with tempfile.NamedTemporaryFile() as file:
                 file.truncate(numbers)
+                # Some tests run programs as another user.
+                os.chmod(file.name, 0o666)
                 begin_s = time.monotonic()
                 result, failure = outcomes.run_tests(0, [suite], 900, reached=file.name)
                 taken_s = time.monotonic() - begin_s

@@ -240,6 +240,19 @@ struct DeadlineScopeTests {
         return Task.isCancelled
     }
 
+    @Test("On this runtime no warning says that a deadline in a group's body cancels more than its operation")
+    func noWarning() async {
+        await #expect(processExitsWith: .success) {
+            let told = Recorder<UsageWarning>()
+            UsageWarning.handler = { told.append($0) }
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {}
+                await withDeadline(in: .seconds(60), clock: .monotonic) {}
+            }
+            #expect(told.count == 0)
+        }
+    }
+
     @Test("In a group's body an outer deadline that passes after an inner one acts when the inner operation ends")
     func nestedInGroups() async {
         await detached {

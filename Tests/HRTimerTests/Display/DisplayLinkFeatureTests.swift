@@ -24,6 +24,12 @@ import Testing
         Double(instant.nanoseconds - start.nanoseconds) / 1e6
     }
 
+    @Test("Divisors of a rate go down to the slowest rate that there is, if the range does")
+    func allDivisors() {
+        #expect(FrameRateRange(minimum: 0.000_5, maximum: 60).divisors(of: 60) == 1..<60_001)
+        #expect(FrameRateRange(minimum: 20, maximum: 30).divisors(of: 60) == 2..<4)
+    }
+
     @Test(
         "A link uses the divided rate in the range nearest to the preferred; without one the nearest, and it says so",
         arguments: [

@@ -146,7 +146,7 @@ import Testing
         #expect(FrameRate("59.94") == FrameRate(59.94))
         #expect(FrameRate("0.5") == FrameRate(1, 2))
         #expect(FrameRate("60000/1001") == FrameRate(60_000, 1001))
-        for text in ["", "0", "-1", "nan", "0/1", "1/0", "-60/1", "60/1/1", "60/", "1.5/2", "sixty"] {
+        for text in ["", "0", "-1", "nan", "0/1", "1/0", "-60/1", "60/1/1", "60//1", "60/", "1.5/2", "sixty"] {
             #expect(FrameRate(text) == nil, "\(text)")
         }
     }

@@ -58,6 +58,18 @@ import Testing
         second.invalidate()
     }
 
+    @Test("A display is watched in all modes of its links, and a further link in the same modes changes nothing")
+    func modes() {
+        let first = link(in: busy)
+        let others = (0..<2).map { _ in DisplayLink(source: source) { _ in } }
+        others[0].add(to: busy, forMode: .modalPanel)
+        #expect(source.core.withLock { $0.hosting?.modes } == [.default, .modalPanel])
+        let hostings = source.core.withLock { $0.hostings }
+        others[1].add(to: busy, forMode: .modalPanel)
+        #expect(source.core.withLock { $0.hostings } == hostings)
+        for link in others + [first] { link.invalidate() }
+    }
+
     @Test(
         "A display is still followed when the loop that watched it runs in another mode, or stops running",
         arguments: [true, false]

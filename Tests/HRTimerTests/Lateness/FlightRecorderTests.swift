@@ -179,6 +179,19 @@ import Testing
         #expect(throws: TimerError.self) { try recorder.dump(to: "/nowhere/at/all.json") }
     }
 
+    @Test("Dumps keep no descriptor open, also in a process without a standard input")
+    func dumpsCloseTheirFiles() async {
+        await #expect(processExitsWith: .success) {
+            let recorder = FlightRecorder(lateBeyond: .milliseconds(1))
+            let path = "/tmp/flight-\(UUID()).json"
+            close(0)
+            let before = Kernel.openDescriptors
+            for _ in 0..<10 { try recorder.dump(to: path) }
+            #expect(Kernel.openDescriptors == before)
+            unlink(path)
+        }
+    }
+
     @Test("A dump that fails, at the write or at the rename, leaves no file behind")
     func failedDumps() throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("flight-\(UUID())").path

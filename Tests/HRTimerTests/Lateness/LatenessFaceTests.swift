@@ -195,6 +195,7 @@ import Testing
         await consumer.value
         #expect(reports.all.map(parts) == [[.delivery: .milliseconds(3)], [.handlerBefore: .milliseconds(2)]])
         #expect(reports.all.map(\.name) == ["ticks", "ticks"])
+        #expect(!reports.all.contains { $0.isThrottled })
         #expect(ticks.statistics.fires == 2)
         #expect(ticks.statistics.missedTicks == 0)
         #expect(

@@ -119,6 +119,7 @@ import Testing
         #expect(loop.run(for: 5) == .finished)
         #expect(log.all == ["byte", "work"] && !source.keepsLoopRunning)
         source.keepsLoopRunning = true
+        #expect(source.keepsLoopRunning)
         #expect(loop.run(for: 1) == .timedOut)
         source.keepsLoopRunning = false
         try loop.add(source, forMode: .tracking)

@@ -28,15 +28,29 @@ import Testing
 
     @Test("A given date reads back to the bit, before and after the timer is added")
     func readsBack() {
-        let date = Date(timeIntervalSinceNow: 1234.567)
-        let timer = timer(date)
+        // Many, since one date may come to the same bits by a conversion and back.
+        for number in 0..<200 {
+            let date = Date(timeIntervalSinceNow: 1234.567 + Double(number) / 999)
+            let timer = timer(date)
+            #expect(timer.fireDate == date)
+            timer.fireDate = date.addingTimeInterval(0.25)
+            #expect(timer.fireDate == date.addingTimeInterval(0.25))
+            TimerLoop().add(timer, forMode: .default)
+            let other = self.timer(date)
+            loop.add(other, forMode: .default)
+            #expect(other.fireDate == date)
+        }
+    }
+
+    @Test("The date of an instant stays while the wall clock moves by less than 10 ms, and follows it from there")
+    func steps() {
+        let timer = LoopTimer(fireAt: time.now.advanced(by: .seconds(5)), interval: .zero, repeats: false) { _ in }
+        loop.add(timer, forMode: .default)
+        let (date, start) = (timer.fireDate, time.wallNow)
+        time.setWall(to: start.advanced(by: .milliseconds(10) - .nanoseconds(1)))
         #expect(timer.fireDate == date)
-        timer.fireDate = date.addingTimeInterval(0.25)
-        #expect(timer.fireDate == date.addingTimeInterval(0.25))
-        TimerLoop().add(timer, forMode: .default)
-        let other = self.timer(date)
-        loop.add(other, forMode: .default)
-        #expect(other.fireDate == date)
+        time.setWall(to: start.advanced(by: .milliseconds(10)))
+        #expect(abs(timer.fireDate.timeIntervalSince(date) - 0.01) < 1e-6)
     }
 
     @Test("distantFuture never fires and reads back unchanged (CF: 2129), and a nearer date resumes the timer")

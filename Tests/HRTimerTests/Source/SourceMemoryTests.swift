@@ -50,6 +50,20 @@ import Testing
         }
     }
 
+    @Test("A cancelled source that is kept keeps nothing that its handlers for late calls have captured")
+    func lateHandlers() throws {
+        let time = ManualTime()
+        let canaries = Canaries()
+        let source = TimerSource(engine: try TimerEngine(.init(time: time.base)))
+        source.onLate(beyond: .seconds(1)) { [canary = canaries.make()] _ in withExtendedLifetime(canary) {} }
+        #expect(canaries.count == 1)
+        source.activate()
+        source.cancel()
+        time.advance(by: .seconds(1))
+        #expect(canaries.count == 0)
+        withExtendedLifetime(source) {}
+    }
+
     @Test("State that few sources need is allocated when it is first set, and stays when it is reset")
     func extras() throws {
         let time = ManualTime()

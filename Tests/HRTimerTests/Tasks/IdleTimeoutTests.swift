@@ -50,6 +50,7 @@ struct IdleTimeoutTests {
         let start = time.now
         let idle = idle(.seconds(30))
         #expect(idle.nextDeadline == start + .seconds(30))
+        #expect(idle.resume())
         time.advance(by: .seconds(30) - .nanoseconds(1))
         #expect(calls.count == 0)
         time.advance(by: .seconds(3600))

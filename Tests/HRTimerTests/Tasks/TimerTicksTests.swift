@@ -259,6 +259,17 @@ struct TimerTicksTests {
         #expect(ms(await next(&iterator, moving: .milliseconds(7))?.deadline) == 207)
     }
 
+    @Test("keep the rest of the present interval in proportion, even a nanosecond, when the interval changes")
+    func proportion() async {
+        let ticks = clock.ticks(every: .milliseconds(10))
+        var iterator = ticks.makeAsyncIterator()
+        _ = await next(&iterator, moving: .milliseconds(10))
+        time.advance(by: .milliseconds(10) - .nanoseconds(1))
+        ticks.interval = .milliseconds(50)
+        let tick = await next(&iterator, moving: .milliseconds(1))
+        #expect(tick?.deadline == MonotonicInstant(nanoseconds: 20_000_004))
+    }
+
     @Test("end for all iterators when cancelled, at once and for good, even if some are due")
     func cancel() async {
         let ticks = clock.ticks(every: .milliseconds(10))
