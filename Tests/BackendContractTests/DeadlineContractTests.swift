@@ -2,6 +2,7 @@
 import Glibc
 import HRTimer
 import Synchronization
+import TestSupport
 import TestTraits
 import Testing
 
@@ -107,6 +108,20 @@ struct DeadlineContractTests {
         await #expect(processExitsWith: .success) { try await DeadlineContractTests().blockTogether() }
     }
 
+    @Test("Of the threads that handlers have blocked at once one stays, for further deadlines")
+    func oneStays() async {
+        await #expect(processExitsWith: .success) {
+            let tests = DeadlineContractTests()
+            // A busy machine may look too late.
+            for _ in 0..<10 {
+                try await tests.blockTogether()
+                usleep(300_000)
+                if tests.threadsNamed("hrtimer-cancel") == 1 { return }
+            }
+            Issue.record("\(tests.threadsNamed("hrtimer-cancel")) threads stay")
+        }
+    }
+
     private func blockTogether() async throws {
         let clock = MonotonicClock()
         let begun = Count()
@@ -148,6 +163,37 @@ struct DeadlineContractTests {
     func threads() async {
         // In a process of its own: other tests have deadlines at any time, too.
         await #expect(processExitsWith: .success) { await DeadlineContractTests().handOver() }
+    }
+
+    @Test("Threads that ran cancellation handlers leave no stack mapped")
+    func threadsEnd() async {
+        await #expect(processExitsWith: .success) {
+            let executors = try (0..<2).map { _ in try TimerExecutor() }
+            // Each round's handlers block long enough for a second thread to start, which ends with the round.
+            func rounds(_ count: Int) async {
+                for _ in 0..<count {
+                    let deadline = MonotonicInstant.now + .milliseconds(5)
+                    await withTaskGroup { group in
+                        for executor in executors {
+                            group.addTask(executorPreference: executor) {
+                                await withDeadline(deadline, clock: .monotonic) {
+                                    await withTaskCancellationHandler {
+                                        try? await Task.sleep(for: .seconds(60))
+                                    } onCancel: {
+                                        usleep(10_000)
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            await rounds(10)
+            let before = Kernel.mappedBytes
+            await rounds(60)
+            // A thread's stack has 8 MB.
+            #expect(Kernel.mappedBytes < before + 100_000_000)
+        }
     }
 
     private func handOver() async {

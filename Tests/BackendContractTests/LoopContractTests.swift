@@ -309,6 +309,24 @@ import Testing
         #expect(log.all == ["ended"])
     }
 
+    @Test("In a run of the main loop that another loop's handler has begun, the main loop is the current one")
+    func mainLoopInside() async {
+        await #expect(processExitsWith: .success) {
+            await MainActor.run {
+                let other = TimerLoop()
+                let isCurrent = Recorder<Bool>()
+                other.perform {
+                    isCurrent.append(TimerLoop.current === other)
+                    TimerLoop.main.perform { isCurrent.append(TimerLoop.current === TimerLoop.main) }
+                    TimerLoop.main.run(for: 0)
+                    isCurrent.append(TimerLoop.current === other)
+                }
+                other.run(for: 0)
+                #expect(isCurrent.all == [true, true, true])
+            }
+        }
+    }
+
     @Test("Three threads may add, move and invalidate timers at once, and none is left")
     func threadsAtOnce() throws {
         let worker = try TimerLoop.thread()

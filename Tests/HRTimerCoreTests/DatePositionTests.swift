@@ -95,6 +95,22 @@ import Testing
         #expect(dates.asked.count < DatePosition.longestCount + 10)
     }
 
+    @Test(
+        "After a step back a missed date comes if fifteen late calls have followed, and not if sixteen have",
+        arguments: [(16, 20), (17, 40)]
+    )
+    func gaps(calls: Int, firstAfterStep_ns: Int64) {
+        var position = DatePosition(Equal(interval_ns: 10), after: 0, .merge)
+        for _ in 0..<calls {
+            // Each call is late by one date, which it reports.
+            let late_ns = position.deadline_ns + 15
+            #expect(position.begin(now_ns: late_ns) == 1)
+            position.end(now_ns: late_ns)
+        }
+        let isMoved = position.setClockBack(to: 5)
+        #expect(isMoved && position.deadline_ns == firstAfterStep_ns)
+    }
+
     @Test("After a step back come the dates that no call was for: missed ones and earlier ones, and none twice")
     func setBack() {
         var position = DatePosition(Equal(interval_ns: 100), after: 500, .merge)

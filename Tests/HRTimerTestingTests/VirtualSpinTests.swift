@@ -64,8 +64,12 @@ import Testing
         #expect(engine.cancel(token))
         #expect(!isSpinning && engine.statistics.fires == 0 && engine.liveTimers == 0)
         #expect(time.nextDeadline == nil)
+        // The engine sleeps again: the next timer wakes it.
+        let wakes = engine.statistics.wakesSent
+        _ = schedule(at: deadline)
+        #expect(engine.statistics.wakesSent == wakes + 1)
         time.advance(by: .seconds(1))
-        #expect(calls.count == 0)
+        #expect(calls.all == [deadline])
     }
 
     @Test("A timer moved in its spin window fires at the new deadline; one withdrawn for an earlier timer, at its own")

@@ -273,6 +273,17 @@ import Testing
         #expect(abs((model.fit?.grid.period_ns ?? 0) / display.period_ns - 1) < 0.001)
     }
 
+    @Test("A sequence that has not fitted the times for six groups of six samples is ignored: with the eleventh sample")
+    func unfittingSequence() {
+        var random = SeededRandom(seed: 5)
+        var model = VsyncModel()
+        for (index, (sample, now_ns, _)) in Display(count: 12).trace(&random).enumerated() {
+            let unfitting = VsyncModel.Sample(time_ns: sample.time_ns, sequence: UInt64(7 * index * index))
+            _ = model.add(unfitting, now_ns: now_ns)
+            #expect((model.fit != nil) == (index >= 10), "\(index)")
+        }
+    }
+
     @Test("A sample that is not later than the one before, lies ahead, or is long past is no refresh")
     func stale() {
         var random = SeededRandom(seed: 1)

@@ -42,6 +42,21 @@ import Testing
         }
     }
 
+    @Test("A date that was given to a timer in no loop reads back to the bit after the wall clock has moved")
+    func readsBackLater() throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        let date = wall(1234.567)
+        let timers = Recorder<LoopTimer>()
+        let dates = Recorder<Date>()
+        // In handlers, where this time is the current one.
+        engine.schedule(after: .seconds(1)) { [self] _ in timers.append(timer(date)) }
+        engine.schedule(after: .seconds(2)) { _ in dates.append(timers.all[0].fireDate) }
+        time.advance(by: .seconds(1))
+        time.setWall(to: time.wallNow.advanced(by: .milliseconds(5)))
+        time.advance(by: .seconds(1))
+        #expect(dates.all == [date])
+    }
+
     @Test("The date of an instant stays while the wall clock moves by less than 10 ms, and follows it from there")
     func steps() {
         let timer = LoopTimer(fireAt: time.now.advanced(by: .seconds(5)), interval: .zero, repeats: false) { _ in }
