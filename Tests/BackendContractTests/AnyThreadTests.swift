@@ -14,11 +14,12 @@ import Testing
     private typealias Operation = @Sendable (_ number: Int) -> Void
 
     /// Runs the operations in random order, on four threads at once.
-    private func storm(_ seed: UInt64, _ operations: [Operation]) throws {
-        print("seed \(seed)")
-        let threads = try (0..<4 as Range<UInt64>).map { index in
-            try startThread {
-                var random = SeededRandom(seed: seed &+ index)
+    private func storm(_ operations: [Operation]) throws {
+        var seeds = SeededRandom.fromEnvironment()
+        let threads = try (0..<4).map { _ in
+            let seed = seeds.next()
+            return try startThread {
+                var random = SeededRandom(seed: seed)
                 for _ in 0..<1500 {
                     let operation = operations.randomElement(using: &random)!
                     operation(Int.random(in: 0..<1000, using: &random))
@@ -28,13 +29,14 @@ import Testing
         for thread in threads { pthread_join(thread, nil) }
     }
 
-    private static var seed: UInt64 { environment("HRTIMER_SEED").flatMap { UInt64($0) } ?? .random(in: 0..<1 << 32) }
-
     @Test("An engine's timers and properties may be used by any thread", arguments: TimerPrecision.allCases)
     func engine(precision: TimerPrecision) throws {
         let engine = try TimerEngine(.init(precision: precision))
         let tokens = Recorder<TimerToken>()
-        @Sendable func token(_ number: Int) -> TimerToken? { tokens.all.suffix(20).randomElement() }
+        @Sendable func token(_ number: Int) -> TimerToken? {
+            let latest = Array(tokens.all.suffix(20))
+            return latest.isEmpty ? nil : latest[number % latest.count]
+        }
         let recorder = FlightRecorder()
         let operations: [Operation] = [
             { number in tokens.append(engine.schedule(after: .microseconds(number)) { _ in }) },
@@ -57,7 +59,7 @@ import Testing
             { number in engine.flightRecorder = number % 2 == 0 ? recorder : nil },
             { number in if number < 20 { _ = recorder.json() } },
         ]
-        try storm(Self.seed, operations)
+        try storm(operations)
         let isCalled = Latch()
         engine.schedule(at: .distantPast) { _ in isCalled.open() }
         isCalled.wait()
@@ -89,7 +91,7 @@ import Testing
             { _ in _ = (source.data, source.isStrict, source.isCancelled, source.nextDeadline) },
             { number in source.onLate(beyond: .microseconds(number)) { _ in }.cancel() },
         ]
-        try storm(Self.seed, operations)
+        try storm(operations)
         let isCalled = Latch()
         source.setEventHandler { isCalled.open() }
         source.schedule(deadline: .now)
@@ -113,7 +115,7 @@ import Testing
         let source = try LoopSource(descriptor: ends[0]) { _, _ in }
         let recorder = FlightRecorder()
         for timer in timers { loop.add(timer, forMode: .default) }
-        try storm(Self.seed, ofTimers(timers, loop) + ofItems(trigger, observer, source, loop) + ofLoop(loop, recorder))
+        try storm(ofTimers(timers, loop) + ofItems(trigger, observer, source, loop) + ofLoop(loop, recorder))
         let isCalled = Latch()
         loop.perform { isCalled.open() }
         isCalled.wait()
@@ -206,7 +208,7 @@ import Testing
             { number in _ = try? registry.execute(name: "\(number % 5)", interval: .milliseconds(1)) {} },
             { number in for key in registry.keys(named: "\(number % 5)") { registry.cancel(key) } },
         ]
-        try storm(Self.seed, operations)
+        try storm(operations)
         ticks.cancel()
         for consumer in consumers { consumer.cancel() }
         idle.cancel()
@@ -243,7 +245,7 @@ import Testing
             },
             { _ in _ = (source.state, source.framesPerSecond, source.period, source.frameRate) },
         ]
-        try storm(Self.seed, operations)
+        try storm(operations)
         for link in links { link.invalidate() }
         for worker in workers { worker.shutdown() }
     }

@@ -191,7 +191,7 @@ struct DeadlineContractTests {
             await rounds(10)
             let before = Kernel.mappedBytes
             await rounds(60)
-            // A thread's stack has 8 MB.
+            // A thread's stack has 8 MB where nobody has set another size: pthread_create(3).
             #expect(Kernel.mappedBytes < before + 100_000_000)
         }
     }

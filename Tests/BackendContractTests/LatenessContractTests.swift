@@ -43,7 +43,11 @@ import Testing
         Issue.record("shares of the handler: \(shares)")
     }
 
-    @Test("Where threads share one processor some fires are late because they waited for it", .ownThread)
+    @Test(
+        "Where threads share one processor some fires are late because they waited for it",
+        .ownThread,
+        .enabled(if: access("/proc/thread-self/schedstat", R_OK) == 0, "needs a kernel with CONFIG_SCHED_INFO")
+    )
     func runQueue() throws {
         var configuration = TimerEngine.Configuration()
         configuration.realTime.processors = [cbench_affinity().trailingZeroBitCount]

@@ -100,7 +100,7 @@ def start(limit_s, end):
 
 
 def kill(process):
-    """Kills the tests and all that they have started, also in process groups of its own: it would keep the output open."""
+    """Kills the tests and all that they have started, also in process groups of their own: who is left would keep the output open."""
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
             # proc_pid_stat(5): after the name come the state, the parent, the process group and the session.

@@ -105,7 +105,8 @@ void ctest_give_memory_back(void);
 // Returns the bytes that malloc(3) has for the object: the size requested, rounded up by malloc.
 size_t ctest_heap_bytes(void *_Nonnull object);
 
-// Returns the bytes of all objects that malloc(3) has given out: mallinfo2(3).
+// Returns the bytes of all objects that malloc(3) has given out: mallinfo(3). Modulo 4 GB with a
+// glibc older than 2.33.
 size_t ctest_heap_used(void);
 
 #endif

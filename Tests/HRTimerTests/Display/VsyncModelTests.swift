@@ -273,7 +273,7 @@ import Testing
         #expect(abs((model.fit?.grid.period_ns ?? 0) / display.period_ns - 1) < 0.001)
     }
 
-    @Test("A sequence that has not fitted the times for six groups of six samples is ignored: with the eleventh sample")
+    @Test("A sequence that does not fit the times is ignored from the eleventh sample on")
     func unfittingSequence() {
         var random = SeededRandom(seed: 5)
         var model = VsyncModel()

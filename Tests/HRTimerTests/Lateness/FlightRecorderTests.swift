@@ -183,7 +183,7 @@ import Testing
     func dumpsCloseTheirFiles() async {
         await #expect(processExitsWith: .success) {
             let recorder = FlightRecorder(lateBeyond: .milliseconds(1))
-            let path = "/tmp/flight-\(UUID()).json"
+            let path = FileManager.default.temporaryDirectory.appendingPathComponent("flight-\(UUID()).json").path
             close(0)
             let before = Kernel.openDescriptors
             for _ in 0..<10 { try recorder.dump(to: path) }

@@ -15,7 +15,7 @@ import Testing
         #expect(log.entries.last?.begin_ns == 190 * ms && log.entries.last?.end_ns == 195 * ms)
     }
 
-    @Test("A run that takes no time is not remembered, in place of none that did")
+    @Test("Runs that take no time push out none that did")
     mutating func momentary() {
         log.add(1, from: 0, to: 5 * ms)
         for number: Int64 in 0..<20 { log.add(Int(number), from: 10 * number * ms, to: 10 * number * ms) }
