@@ -142,7 +142,7 @@ figures:  ## whether RESULTS.md and README's figures are what the measured files
 	Benchmarks/figures $(if $(WRITE),--write)
 
 # The files themselves, anew: two hours and a half, on a quiet machine.
-results:  ## the measured files themselves; by hand, as root, two hours and a half on a quiet machine
+results:  ## the measured files themselves, or with ONLY, a regular expression, some; by hand, as root, two hours and a half on a quiet machine
 	SWIFT="$(SWIFT)" Benchmarks/results $(ARGS)
 
 # Whether a public symbol that the release had is gone or has changed; Tests/API/release names its commit. After a build that is one
